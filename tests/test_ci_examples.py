@@ -14,7 +14,9 @@ from typing import Any
 
 import jsonschema
 import pytest
+from support import forked
 from support.opencl import find_recorder
+from support.simulated import crossed
 
 import gpudx
 
@@ -79,17 +81,14 @@ def shell(text: str, folder: Path, env: dict[str, str]) -> int:
     return done.returncode
 
 
-@pytest.mark.parametrize("service", [github, gitlab])
-@pytest.mark.parametrize(("local", "failed"), [("(8,)", False), ("(1 << 20,)", True)])
-def test_their_steps_run(service: Any, local: str, failed: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("service", "failed"), crossed([github, gitlab], [False, True]))
+def test_their_steps_run(service: Any, failed: bool, tmp_path: Path) -> None:
     if importlib.util.find_spec("pyopencl") is None or find_recorder() is None:
         pytest.skip("needs pyopencl[pocl] and the recorder")
-    (tmp_path / "tests.py").write_text(FAILS.replace("LOCAL", local))
-    program = tmp_path / "bin/gpudx"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m gpudx "$@"\n')
-    program.chmod(0o755)
-    own = {"TESTS": f"{sys.executable} tests.py", "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    (tmp_path / "tests.py").write_text(FAILS.replace("LOCAL", "(1 << 20,)" if failed else "(8,)"))
+    (tmp_path / "bin").mkdir()
+    forked.command(tmp_path / "bin")
+    own = {"TESTS": f"{sys.executable} tests.py", "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
     own |= {"GPUDX_LIB": str(find_recorder()), "PYTHONPATH": str(Path(gpudx.__file__).parents[1])}
     ran, after = service(tmp_path, {**os.environ, **own, "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")})
     assert (ran != 0) == failed and not any(after)

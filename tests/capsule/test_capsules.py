@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support import forked
 from support import opencl as opencl_programs
 from support.opencl import OpenCL
+from support.simulated import crossed
 
 import gpudx
 from gpudx.capsule import file
@@ -30,8 +31,7 @@ def gpudx_(device: OpenCL, *words: object) -> subprocess.CompletedProcess[str]:
         "GPUDX_CASES": "none",
         "PYTHONPATH": str(Path(gpudx.__file__).parents[1]),
     }
-    command = [sys.executable, "-m", "gpudx", *map(str, words)]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=240, check=False)
+    return forked.gpudx(*map(str, words), env=env, timeout=240)
 
 
 def captured(device: OpenCL, case: Path, what: str, *more: object) -> tuple[Path, str]:
@@ -43,7 +43,7 @@ def captured(device: OpenCL, case: Path, what: str, *more: object) -> tuple[Path
     return path, done.stderr
 
 
-@pytest.mark.parametrize("what", KERNELS)
+@pytest.mark.parametrize(("what", "device"), sorted(crossed(KERNELS, ("pocl", "intel")), key=lambda pair: pair[1]), indirect=["device"])
 def test_a_captured_launch_gives_the_same_results(device: OpenCL, tmp_path: Path, what: str) -> None:
     name, _, number = what.partition("#")
     path, said = captured(device, tmp_path / "case", what, name)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cuda_kit import OURS, Kit
+from support import forked
 
 import gpudx
 from gpudx.capsule import file
@@ -19,8 +19,7 @@ def gpudx_(kit: Kit, *words: object) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if name not in OURS}
     env |= {"LD_LIBRARY_PATH": str(kit.driver), "GPUDX_LIB": str(kit.recorder), "GPUDX_CASES": "none"}
     env["PYTHONPATH"] = str(Path(gpudx.__file__).parents[1])
-    command = [sys.executable, "-m", "gpudx", *map(str, words)]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=240, check=False)
+    return forked.gpudx(*map(str, words), env=env, timeout=240)
 
 
 @pytest.mark.parametrize("way", ["BY_DLSYM", "BY_PROC_ADDRESS"])

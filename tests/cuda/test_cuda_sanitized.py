@@ -6,6 +6,7 @@ import pytest
 from cuda_kit import Kit
 from support import sanitized
 from support.device_images import CUBIN, PTX, cubin, entry, fat
+from support.simulated import crossed
 
 IMAGE = fat([entry(CUBIN, 90, room=112), entry(PTX, 75, room=80)])
 BROKEN = {
@@ -17,6 +18,15 @@ BROKEN = {
     "ones": b"\xff" * 300,
 }
 
+PROGRAMS = ["tour", "memory", "threads", "fenced", "copies", "lifetimes", "watched"]
+PLANS: list[dict[str, str]] = [
+    {"FAKE_CUDA_FAIL": "cuLaunchKernel:3:700"},
+    {"FAKE_CUDA_REFUSE": "cuMemAlloc_v2:1:2"},
+    {"FAKE_CUDA_REFUSE": "cuStreamCreate:1:2"},
+    {"FAKE_CUDA_BUSY": "1"},
+]
+HOW = ["data", "file", "library", "edge", "nowhere"]  # an image is given to the driver
+
 
 @pytest.fixture(scope="session")
 def careful(kit: Kit) -> Kit:
@@ -24,8 +34,7 @@ def careful(kit: Kit) -> Kit:
     return sanitized.like(kit)
 
 
-@pytest.mark.parametrize("way", sanitized.WAYS, ids=sanitized.named)
-@pytest.mark.parametrize("program", ["tour", "memory", "threads", "fenced", "copies", "lifetimes", "watched"])
+@pytest.mark.parametrize(("program", "way"), crossed(PROGRAMS, sanitized.WAYS), ids=sanitized.named)
 def test_programs_run_as_before(careful: Kit, program: str, way: dict[str, str]) -> None:
     """Launches, copies, graphs, captures, host functions, errors, every family of memory, threads."""
     plain, ran = careful.both([careful.program(program)], way)
@@ -33,25 +42,14 @@ def test_programs_run_as_before(careful: Kit, program: str, way: dict[str, str])
     assert not {gap.kind for trace in ran.traces() for gap in trace.gaps} & {"damaged", "stopped", "cut-file"}
 
 
-@pytest.mark.parametrize("way", sanitized.WAYS, ids=sanitized.named)
-@pytest.mark.parametrize(
-    "plan",
-    [
-        {"FAKE_CUDA_FAIL": "cuLaunchKernel:3:700"},
-        {"FAKE_CUDA_REFUSE": "cuMemAlloc_v2:1:2"},
-        {"FAKE_CUDA_REFUSE": "cuStreamCreate:1:2"},
-        {"FAKE_CUDA_BUSY": "1"},
-    ],
-    ids=["fault", "no memory", "no stream", "busy"],
-)
+@pytest.mark.parametrize(("plan", "way"), crossed(PLANS, sanitized.WAYS), ids=sanitized.named)
 def test_a_driver_that_refuses(careful: Kit, plan: dict[str, str], way: dict[str, str]) -> None:
     plain, ran = careful.both([careful.program("faults")], {**plan, **way})
     assert ran.stdout == plain.stdout or way
     sanitized.check(ran.stderr)
 
 
-@pytest.mark.parametrize("how", ["data", "file", "library", "edge", "nowhere"])
-@pytest.mark.parametrize("image", BROKEN)
+@pytest.mark.parametrize(("how", "image"), crossed(HOW, list(BROKEN)))
 def test_images_however_broken(careful: Kit, how: str, image: str) -> None:
     path = careful.folder / f"image-{image.replace(' ', '-')}"
     path.write_bytes(BROKEN[image])
@@ -67,8 +65,7 @@ def guarded(kit: Kit, careful: Kit, request: pytest.FixtureRequest) -> Kit:
     return careful if request.param == "address" else sanitized.like(kit, request.param)
 
 
-@pytest.mark.parametrize("way", sanitized.WAYS, ids=sanitized.named)
-@pytest.mark.parametrize("program", ["threads", "remaps"])
+@pytest.mark.parametrize(("program", "way"), crossed(["threads", "remaps"], sanitized.WAYS), ids=sanitized.named)
 def test_threads(guarded: Kit, program: str, way: dict[str, str]) -> None:
     """Also such that map and unmap what others pass, after a device error that the driver answers every call with."""
     plain, ran = guarded.both([guarded.program(program)], way)

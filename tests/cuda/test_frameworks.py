@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from cuda_kit import PROGRAMS, Kit, Ran
+from support import forked
 from support.own import PYTHONPATH
 
 from gpudx.facts import derive
@@ -80,9 +81,8 @@ def test_indices_in_range_are_not_reported(kit: Kit) -> None:
 
 def investigated(kit: Kit, folder: Path, *command: str) -> dict[str, Any]:
     """The best entry. The first launch of each run meets an assertion, as the fake driver is told."""
-    words = [sys.executable, "-m", "gpudx", "investigate", "--runs", "4", "--case", str(folder / "case"), "--", *command]
     env = {**os.environ, "LD_LIBRARY_PATH": str(kit.driver), "FAKE_CUDA_FAIL": "cuLaunchKernel:1:710", "PYTHONPATH": PYTHONPATH}
-    subprocess.run(words, capture_output=True, env=env, timeout=280, check=False)
+    forked.gpudx("investigate", "--runs", "4", "--case", folder / "case", "--", *command, env=env, timeout=280)
     best: dict[str, Any] = json.loads((folder / "case" / "case.json").read_text())["diagnosis"][0]
     return best
 

@@ -6,20 +6,16 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-from support import forked
+from support import forked, valid
 from support.opencl import OpenCL
 from support.own import PYTHONPATH
 
-import gpudx
 from gpudx.cli.demo import build_incident
 from gpudx.demos import incidents
 
@@ -33,10 +29,8 @@ def surroundings(opencl: OpenCL, **environment: str) -> dict[str, str]:
     return {**os.environ, **opencl.loader.environment, **environment, **ours}
 
 
-def start(opencl: OpenCL, *words: str | Path, **environment: str) -> subprocess.Popen[str]:
-    env = surroundings(opencl, **environment)
-    command = [sys.executable, "-m", "gpudx", "investigate", *map(str, words)]
-    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def start(opencl: OpenCL, *words: str | Path, **environment: str) -> forked.Running:
+    return forked.start("investigate", *words, env=surroundings(opencl, **environment))
 
 
 def investigate(opencl: OpenCL, case: Path, *words: str | Path, **environment: str) -> tuple[dict[str, Any], str, int]:
@@ -50,8 +44,7 @@ def investigate(opencl: OpenCL, case: Path, *words: str | Path, **environment: s
 
 def read(case: Path) -> dict[str, Any]:
     data: dict[str, Any] = json.loads((case / "case.json").read_text())
-    schema = json.loads((Path(gpudx.__file__).parent / "case.schema.json").read_text())
-    jsonschema.validate(data, schema, cls=jsonschema.Draft202012Validator)
+    valid.check(data)
     return data
 
 
@@ -60,16 +53,16 @@ def status(case: dict[str, Any]) -> dict[str, str]:
 
 
 def incident(name: str, folder: Path, twin: bool = False) -> tuple[Path, dict[str, str]]:
-    one = incidents.every()[name]
-    built = build_incident(shorter(one, folder) if twin else one, folder / "build", twin)
+    """A correct program fails in no round, so that a tenth of them will do; a race needs more to show in most runs."""
+    one = shorter(incidents.every()[name], folder, 300 if twin else 1000)
+    built = build_incident(one, folder / "build", twin)
     return built.program, built.environment
 
 
-def shorter(one: incidents.Incident, folder: Path) -> incidents.Incident:
-    """A tenth of the rounds: a correct program fails in none of them."""
+def shorter(one: incidents.Incident, folder: Path, rounds: int) -> incidents.Incident:
     place = Path(shutil.copytree(one.folder, folder / "shorter"))
     for source in place.glob("*.c"):
-        source.write_text(source.read_text().replace("ROUNDS = 3000", "ROUNDS = 300"))
+        source.write_text(source.read_text().replace("ROUNDS = 3000", f"ROUNDS = {rounds}"))
     return replace(one, folder=place)
 
 

@@ -154,10 +154,7 @@ def test_any_command(environment: dict[str, str], tmp_path: Path) -> None:
 def test_an_interruption_keeps_what_was_learned(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "app").write_text("#!/bin/sh\nsleep 0.3\n")
     (tmp_path / "app").chmod(0o755)
-    command = [sys.executable, "-m", "gpudx", "flake", "--case", "case", "--", "./app"]
-    child = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    child = forked.start("flake", "--case", "case", "--", "./app", cwd=tmp_path, env=environment)
     limit = time.monotonic() + 60
     journal = tmp_path / "case" / "flake.jsonl"
     while not (journal.is_file() and len(journal.read_text().splitlines()) > 2):

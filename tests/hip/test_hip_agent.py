@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hip_kit import Kit
+from support import forked
 
 from gpudx.backends.hip import agent
 
@@ -23,8 +24,7 @@ def dumped(kit: Kit, folder: Path, word: str, **environment: str) -> dict[str, A
     built = kit.hip_program("faults")
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("HIP_", "HSA_", "LD_"))}
     env = clean | {"GPUDX_LIB": str(kit.recorder), "ROCM_PATH": str(folder / "rocm")} | built.environment | environment
-    command = [sys.executable, "-m", "gpudx", "run", "--dump", "--case", str(folder / "case"), "--", str(built.program), word]
-    subprocess.run(command, env=env, capture_output=True, check=False, timeout=120)
+    forked.gpudx("run", "--dump", "--case", folder / "case", "--", built.program, word, env=env)
     return dict(json.loads((folder / "case/case.json").read_text()))
 
 

@@ -11,8 +11,6 @@ import pytest
 from hip_kit import Kit
 
 from gpudx.backends.hip.messages import fault
-from gpudx.cli.demo import build_incident
-from gpudx.demos import incidents
 
 
 def diagnosed(kit: Kit, folder: Path, *words: str, **environment: str) -> dict[str, Any]:
@@ -81,7 +79,7 @@ def test_a_launch_beside_a_graph_is_not_accused_of_the_graphs_fault(kit: Kit, tm
 
 def test_the_undersized_buffer_is_shown_with_its_numbers(kit: Kit, tmp_path: Path) -> None:
     """The program of the story in docs/amd.md, on a runtime that prints the page and aborts, or shuts the queue down."""
-    built = build_incident(incidents.every()["hip-rope-misattributed"], tmp_path / "build", False)
+    built = kit.incident("hip-rope-misattributed")
     known = {
         "abort": ("undersized-buffer", "argument 0 holds 16,384 elements, allocated at"),
         "queue-fault": ("out-of-bounds-access", "it has room for 16,384 values, the sizes passed with it need 32,768"),
@@ -105,6 +103,21 @@ def test_a_blocking_launch_may_be_its_own_fault(kit: Kit, tmp_path: Path) -> Non
 def test_breadcrumbs_show_that_the_launch_before_a_blocking_one_ended(kit: Kit, tmp_path: Path) -> None:
     best = diagnosed(kit, tmp_path, "second", HIP_LAUNCH_BLOCKING="1")["diagnosis"][0]
     assert best["status"] == "likely" and best["guilty"]["launch"] == 2  # the launch is known; the status is no cause
+
+
+@pytest.mark.parametrize("crumbs", ["", "off"])
+def test_a_call_on_one_device_may_report_the_fault_of_another(kit: Kit, tmp_path: Path, crumbs: str) -> None:
+    """The wait on device 0 reports what the launch on device 1 did: the launch on device 0 is innocent."""
+    environment = {"GPUDX_HIP_SIM_DEVICES": "2", "GPUDX_HIP_SIM_DELAY_MS": "30", "GPUDX_CRUMBS": crumbs}
+    case = kit.case_of(kit.hip_program("two_halves"), tmp_path, "wrong", **environment)
+    best = case["diagnosis"][0]
+    assert (best["cause"], best["guilty"]["launch"], best["guilty"]["argument"]) == ("wrong-device-pointer", 2, 1)
+    assert not [one for one in case["diagnosis"] if one["guilty"] and one["guilty"]["launch"] == 1]
+
+
+def test_halves_on_their_own_devices_are_no_fault(kit: Kit, tmp_path: Path) -> None:
+    case = kit.case_of(kit.hip_program("two_halves"), tmp_path, "right", GPUDX_HIP_SIM_DEVICES="2")
+    assert case["outcome"]["kind"] == "passed" and not [f for f in case["findings"] if f["severity"] != "info"]
 
 
 def test_refused_launches_name_the_limits_of_amd(kit: Kit, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from support import forked
 from support.own import PYTHONPATH
 
 from gpudx import casefile
-from gpudx.cli.demo import build_incident
 from gpudx.demos import incidents
 from gpudx.lab.build import Built
 from gpudx.model import Case
@@ -22,8 +21,7 @@ RUNTIME = ("amd-serialised", "blocking", "without-sdma")
 
 
 def incident(kit: Kit, folder: Path, name: str, **more: str) -> tuple[Case, str]:
-    found = incidents.every()[name]
-    built = build_incident(found, folder / "build", False)
+    found, built = incidents.every()[name], kit.incident(name)
     return investigated(kit, folder, replace(built, environment={**built.environment, **found.environment, **more}))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hip_kit import Kit, spoilt
 from support import sanitized
+from support.simulated import crossed
 
 from gpudx.lab.build import Built
 
@@ -29,8 +30,7 @@ def careful(kit: Kit) -> Kit:
     return sanitized.like(kit)
 
 
-@pytest.mark.parametrize("way", sanitized.WAYS, ids=sanitized.named)
-@pytest.mark.parametrize("words", PROGRAMS, ids=" ".join)
+@pytest.mark.parametrize(("words", "way"), crossed(PROGRAMS, sanitized.WAYS), ids=sanitized.named)
 def test_programs_run_as_before(kit: Kit, careful: Kit, words: tuple[str, ...], way: dict[str, str]) -> None:
     """Launches, copies, graphs, captures, errors, two devices, every family of memory, threads."""
     built, two = kit.hip_program(words[0]), {"GPUDX_HIP_SIM_DEVICES": "2"}
@@ -39,8 +39,7 @@ def test_programs_run_as_before(kit: Kit, careful: Kit, words: tuple[str, ...], 
     assert not {gap.kind for trace in ran.traces() for gap in trace.gaps} & {"damaged", "stopped", "cut-file"}
 
 
-@pytest.mark.parametrize("way", sanitized.WAYS, ids=sanitized.named)
-@pytest.mark.parametrize("fault", ["past", "null", "freed", "good"])
+@pytest.mark.parametrize(("fault", "way"), crossed(["past", "null", "freed", "good"], sanitized.WAYS), ids=sanitized.named)
 def test_faults(kit: Kit, careful: Kit, fault: str, way: dict[str, str]) -> None:
     """How they end is the simulated runtime's affair."""
     sanitized.check(careful.run_hip(kit.hip_program("faults"), fault, **way).stderr)

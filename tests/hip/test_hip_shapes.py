@@ -12,7 +12,6 @@ from hip_kit import Kit
 
 from gpudx import casefile
 from gpudx.backends.hip.simulated import SHAPE, SHAPES
-from gpudx.cli.demo import build_incident
 from gpudx.demos import incidents
 
 INCIDENTS = sorted(name for name in incidents.every() if name.startswith("hip-"))
@@ -28,7 +27,7 @@ def shape(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
 @pytest.mark.parametrize("name", INCIDENTS)
 def test_incidents(kit: Kit, tmp_path: Path, shape: str, name: str) -> None:
     incident = incidents.every()[name]
-    case = kit.case_of(build_incident(incident, tmp_path / "build", False), tmp_path, **incident.environment)
+    case = kit.case_of(kit.incident(name), tmp_path, **incident.environment)
     assert incidents.differences(incident, casefile.read(tmp_path / "case"), False) == []
     assert case["diagnosis"][0]["status"] == "confirmed"
 
@@ -36,7 +35,7 @@ def test_incidents(kit: Kit, tmp_path: Path, shape: str, name: str) -> None:
 @pytest.mark.parametrize("name", INCIDENTS)
 def test_twins(kit: Kit, tmp_path: Path, shape: str, name: str) -> None:
     incident = incidents.every()[name]
-    case = kit.case_of(build_incident(incident, tmp_path / "build", True), tmp_path, **incident.environment)
+    case = kit.case_of(kit.incident(name, twin=True), tmp_path, **incident.environment)
     assert case["outcome"]["kind"] == "passed" and not [f for f in case["findings"] if f["severity"] == "error"]
 
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from hip_kit import Kit
+from support import forked
 from support.builds import ROOT
 from support.own import PYTHONPATH
 
 from gpudx.backends.hip import DEVICE, agent
 from gpudx.backends.hip.simulated import SHAPE
-from gpudx.cli.demo import build_incident
-from gpudx.demos import incidents
 
 pytestmark = pytest.mark.skipif(DEVICE.exists(), reason="the page quotes the simulated runtime")
 PAGE = (ROOT / "docs/amd.md").read_text()
@@ -25,6 +24,7 @@ BLOCKED = "RoPE Q launch failed: an illegal memory access was encountered"
 COPY = "hipMemcpy D2H failed: an illegal memory access was encountered"
 BY_SIZE = "it has room for 16,384 values, the sizes passed with it need 32,768."
 BY_PAGE = "and the launch uses 32,768 = 64 x 512."
+CALLER = "main.cpp:95 in allocate_buffers"
 ABORTS = {"GPUDX_HIP_SIM_FAULT": "abort"}
 # What is typed: the ways in which the runtime may tell of the fault, and what is printed then.
 COMMANDS: dict[str, list[tuple[dict[str, str], str]]] = {
@@ -33,37 +33,34 @@ COMMANDS: dict[str, list[tuple[dict[str, str], str]]] = {
     "HSA_ENABLE_SDMA=0 ./decode": [({}, COPY)],
     "gpudx doctor": [({}, "HIP 7: --fence stops accesses at pages")],
     "gpudx run -- ./decode": [({}, BY_SIZE), (ABORTS, BY_PAGE)],
-    "gpudx run --stacks -- ./decode": [({}, BY_SIZE), (ABORTS, BY_PAGE)],
+    "gpudx run --stacks -- ./decode": [({}, BY_SIZE), ({}, CALLER), (ABORTS, CALLER)],
+    "gpudx investigate -- ./decode": [({}, CALLER), (ABORTS, CALLER)],
     "gpudx run --serialise -- ./decode": [({"GPUDX_CRUMBS": "off"}, BY_SIZE)],
     "gpudx run --fence -- ./decode": [({}, BY_SIZE), (ABORTS, BY_PAGE)],
     "gpudx run --dump --case decode-case -- ./decode": [(ABORTS, "wrote 4 bytes")],
     "gpudx explain agent.log --run decode-case": [({}, "argument 0")],
     "gpudx verify --before ./decode --after ./decode-fixed": [({}, "A FIX")],
 }
-QUOTED = (BLOCKED, COPY, BY_SIZE, BY_PAGE, "1 launch of 6 had completed when the device stopped", "wrote 4 bytes", "main.cpp:81")
+QUOTED = (BLOCKED, COPY, BY_SIZE, BY_PAGE, "1 launch of 6 had completed when the device stopped", "wrote 4 bytes", "main.cpp:81", CALLER)
 
 
 @pytest.fixture(scope="module")
 def place(kit: Kit, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     """The program and the fixed one, with the debug agent installed."""
     folder = tmp_path_factory.mktemp("story")
-    incident = incidents.every()["hip-rope-misattributed"]
+    name = "hip-rope-misattributed"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SHAPE, "7")
-        built = build_incident(incident, folder / "faulty", False)
-        fixed = build_incident(incident, folder / "twin", True)
-    for name, one in (("decode", built), ("decode-fixed", fixed)):
-        (folder / name).symlink_to(one.program)
+        built = kit.incident(name)
+        fixed = kit.incident(name, twin=True)
+    for link, one in (("decode", built), ("decode-fixed", fixed)):
+        (folder / link).symlink_to(one.program)
     library = folder / "rocm/lib" / agent.LIBRARY
     library.parent.mkdir(parents=True)
     library.touch()
-    (folder / "bin").mkdir()
-    command = folder / "bin/gpudx"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m gpudx "$@"\n')
-    command.chmod(0o755)
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("GPUDX_", "HIP_", "HSA_", "AMD_", "LD_"))}
     env = clean | built.environment | {"GPUDX_LIB": str(kit.recorder), "PYTHONPATH": PYTHONPATH, "NO_COLOR": "1"}
-    env |= {"ROCM_PATH": str(folder / "rocm"), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+    env |= {"ROCM_PATH": str(folder / "rocm")}
     return folder, env
 
 
@@ -87,7 +84,10 @@ def test_a_command_prints_what_the_page_says(place: tuple[Path, dict[str, str]],
 def typed(place: tuple[Path, dict[str, str]], command: str, environment: dict[str, str]) -> str:
     """All that a command printed, its line breaks aside."""
     folder, env = place
-    done = subprocess.run(
-        ["sh", "-c", command], cwd=folder, env=env | environment, capture_output=True, text=True, check=False, timeout=240
-    )
+    if command.startswith("gpudx "):
+        done = forked.gpudx(*shlex.split(command)[1:], cwd=folder, env=env | environment, timeout=240)
+    else:
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=folder, env=env | environment, capture_output=True, text=True, check=False, timeout=240
+        )
     return " ".join((done.stdout + done.stderr).split())

@@ -7,7 +7,6 @@ import importlib.util
 import json
 import os
 import struct
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 from cuda_kit import Ran, decode, of, values
 from hip_kit import HERE, Kit
+from support import forked
 
 from gpudx.lab.build import Built
 
@@ -44,10 +44,9 @@ def run(kit: Kit, environment: dict[str, str], *words: str, record: bool = True)
 
 def case_of(kit: Kit, environment: dict[str, str], folder: Path, *words: str, mask: str = "unmasked") -> dict[str, Any]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("HIP_", "LD_"))}
-    before = [sys.executable, "-m", "gpudx", *words, "--case", str(folder / "case"), "--"]
-    command = [*before, sys.executable, str(PROGRAM), str(COUNT), mask]
+    command = [sys.executable, PROGRAM, str(COUNT), mask]
     env = clean | environment | {"GPUDX_LIB": str(kit.recorder)}
-    subprocess.run(command, env=env, capture_output=True, check=False, timeout=240)
+    forked.gpudx(*words, "--case", folder / "case", "--", *command, env=env, timeout=240)
     return dict(json.loads((folder / "case/case.json").read_text()))
 
 

@@ -242,7 +242,6 @@ def test_settings_are_told_with_their_meaning(gpudx: Gpudx, app: Path) -> None:
 
 def test_show(gpudx: Gpudx, app: Path) -> None:
     case = gpudx(app, probes=(MARK,))
-    words = [sys.executable, "-m", "gpudx", "show", str(case["folder"]), "identity", "--csv"]
-    out = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    out = forked.gpudx("show", case["folder"], "identity", "--csv").stdout
     assert out.startswith("what,name,version,built,sha256,build_id,said\nprobe,PROBE enter buffer_rows,fired")
     assert f"executable,{app},," in out

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support import forked
 
 from gpudx.diagnose import simulated_runs
 from gpudx.evidence.oclgrind_reports import read, was_cut
@@ -47,7 +47,13 @@ Work-group divergence detected (barrier):
 
 def test_a_log_is_read() -> None:
     bounds, race, barrier = read(LOG + LOG)
-    assert (bounds.kind, bounds.kernel, bounds.does, bounds.width, bounds.lines) == ("bounds", "shift", "write", 4, (4,))
+    assert (bounds.kind, bounds.kernel, bounds.does, bounds.width, bounds.lines) == (
+        "bounds",
+        "shift",
+        "write",
+        4,
+        (4,),
+    )
     assert (bounds.item, bounds.local, bounds.group) == ((31, 0, 0), (15, 0, 0), (1, 0, 0))
     assert (race.kind, race.kernel, race.space, race.lines) == ("race", "sum", "local", (10, 9))
     assert (barrier.kind, barrier.kernel, barrier.lines) == ("barrier", "meet", (3,))
@@ -73,12 +79,19 @@ def case(*findings: Finding, tool: str) -> Case:
 
 def finding(id: str, kernel: str, line: int) -> Finding:
     return Finding(
-        id, "error", f"{id} in {kernel}.", (Evidence("seen"),), facts=(("line", str(line)),), access=Access(kernel=kernel)
+        id,
+        "error",
+        f"{id} in {kernel}.",
+        (Evidence("seen"),),
+        facts=(("line", str(line)),),
+        access=Access(kernel=kernel),
     )
 
 
 def test_two_that_agree_and_two_that_do_not() -> None:
-    ours = case(finding("kernel-check-bounds", "a", 4), finding("kernel-check-race", "b", 5), tool="kernel checks (bounds)")
+    ours = case(
+        finding("kernel-check-bounds", "a", 4), finding("kernel-check-race", "b", 5), tool="kernel checks (bounds)"
+    )
     theirs = case(finding("oclgrind-bounds", "a", 4), finding("oclgrind-barrier", "c", 6), tool="Oclgrind")
     joined = simulated_runs.joined(ours, theirs)
     said = {(one.id, one.access.kernel if one.access else "") for one in joined.findings}
@@ -102,11 +115,9 @@ def test_a_simulation_that_did_not_end_disagrees_with_nothing() -> None:
 def test_a_program_on_both(tmp_path: Path) -> None:
     pytest.importorskip("clang.cindex")
     pytest.importorskip("pyopencl")
-    words = [sys.executable, "-m", "gpudx", "run", "--sanitize=oclgrind", "--case", str(tmp_path / "case"), "--"]
+    words = ["run", "--sanitize=oclgrind", "--case", tmp_path / "case", "--"]
     program = [sys.executable, str(HERE / "planted_host.py"), str(HERE / "planted" / "bounds_global.cl"), "--", "copy_tail"]
-    done = subprocess.run(
-        [*words, *program], capture_output=True, text=True, timeout=280, env={**os.environ, "PYOPENCL_NO_CACHE": "1"}
-    )
+    done = forked.gpudx(*words, *program, env={**os.environ, "PYOPENCL_NO_CACHE": "1"}, timeout=280)
     assert done.returncode == 0, done.stderr
     made = json.loads((tmp_path / "case" / "case.json").read_text())
     found = [one for one in made["findings"] if one["id"] == "kernel-check-bounds"]

@@ -8,6 +8,8 @@ from every_entry import every_entry
 from native_kit import PROGRAMS, Kit
 from support.opencl import PROGRAMS as DETECTED
 from support.opencl import find_loader
+from support.sanitized import named
+from support.simulated import crossed
 
 from gpudx.facts import derive
 from gpudx.trace import Trace
@@ -18,6 +20,8 @@ WAYS: tuple[dict[str, str], ...] = (
     {"GPUDX_FENCE": "high", "GPUDX_POISON": "cb"},
     {"GPUDX_FENCE": "red", "GPUDX_POISON": "nan"},
 )
+
+OURS = [("fenced", "right"), ("fenced", "threads"), ("edges", "refused"), ("edges", "lives")]
 
 
 def check_arguments(trace: Trace) -> None:
@@ -45,18 +49,16 @@ def test_programs(kit: Kit, name: str) -> None:
         check_arguments(trace)
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: " ".join(way.values()) or "recorded")
+@pytest.mark.parametrize("way", WAYS, ids=named)
 def test_every_entry(kit: Kit, way: dict[str, str]) -> None:
     ran = kit.run([kit.hooked(every_entry(kit.shared), "address")], "linked", env=way)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("way", WAYS[1:], ids=lambda way: " ".join(way.values()))
-@pytest.mark.parametrize(
-    ("name", "mode"), [("fenced", "right"), ("fenced", "threads"), ("edges", "refused"), ("edges", "lives")]
-)
-def test_memory_of_ours(kit: Kit, name: str, mode: str, way: dict[str, str]) -> None:
+@pytest.mark.parametrize(("words", "way"), crossed(OURS, WAYS[1:]), ids=named)
+def test_memory_of_ours(kit: Kit, words: tuple[str, str], way: dict[str, str]) -> None:
     """On PoCL, whose own leaks are not looked for."""
+    name, mode = words
     loader = find_loader()
     if loader is None:
         pytest.skip('no OpenCL loader and device: pip install "pyopencl[pocl]"')

@@ -7,11 +7,11 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 
 HERE = Path(__file__).resolve().parent
 pytestmark = pytest.mark.builds
@@ -30,9 +30,8 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def recorded(job: Path, case: Path, *words: str, timeout: str = "30s") -> tuple[dict[str, Any], str, str]:
-    command = [sys.executable, "-m", "gpudx", "run", "--timeout", timeout, "--case", str(case), "--", str(job), *words]
     env = {name: value for name, value in os.environ.items() if not name.startswith("GPUDX_") or name == "GPUDX_LIB"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env)
+    done = forked.gpudx("run", "--timeout", timeout, "--case", case, "--", job, *words, env=env)
     return json.loads((case / "case.json").read_text()), done.stdout, done.stderr
 
 
@@ -86,15 +85,12 @@ def test_the_first_rank_that_fails_is_named(job: Path, tmp_path: Path) -> None:
     assert out == "worst 3\n"
     (pid,) = [one["pid"] for one in case["processes"] if one["rank"] == "2"]
     assert case["diagnosis"][0]["evidence"][0]["text"] == f"rank 2, process {pid} failed first (exit status 3)"
-    report = subprocess.run(
-        [sys.executable, "-m", "gpudx", "report", str(tmp_path / "case")], capture_output=True, text=True, timeout=60, check=True
-    ).stdout
-    assert "failed first" in report
+    report = forked.gpudx("report", tmp_path / "case")
+    assert report.returncode == 0 and "failed first" in report.stdout
 
 
 def merged(folder: Path, *cases: Path) -> tuple[dict[str, Any], str]:
-    command = [sys.executable, "-m", "gpudx", "merge", *map(str, cases), "--case", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = forked.gpudx("merge", *cases, "--case", folder)
     return json.loads((folder / "case.json").read_text()) if (folder / "case.json").exists() else {}, done.stderr
 
 
@@ -131,12 +127,6 @@ def test_without_the_library_nothing_is_pretended(tmp_path: Path) -> None:
         'int main(void) { printf("%d\\n", dlsym(RTLD_DEFAULT, "ncclAllReduce") != NULL); return 0; }\n'
     )
     subprocess.run(["cc", source, "-o", tmp_path / "looks", "-ldl"], check=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "gpudx", "run", "--case", str(tmp_path / "case"), "--", str(tmp_path / "looks")],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = forked.gpudx("run", "--case", tmp_path / "case", "--", tmp_path / "looks")
     plain = subprocess.run([tmp_path / "looks"], capture_output=True, text=True, check=False)
     assert done.stdout == plain.stdout

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from sample_cases import FULL
+from support import valid
 
-import gpudx
 from gpudx import casefile
 from gpudx.investigate.conclude import conclude
 from gpudx.investigate.loop import CONFIDENCE, Limits, investigate
@@ -23,7 +21,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "diagnose"))
 from fake_lab import FakeLab, suggests
 
 SHARED = "kernel-shared-by-threads"
-SCHEMA: dict[str, Any] = json.loads((Path(gpudx.__file__).parent / "case.schema.json").read_text())
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +32,7 @@ def case() -> Case:
 def test_it_is_written_and_read_back(case: Case, tmp_path: Path) -> None:
     casefile.write(case, tmp_path)
     assert casefile.read(tmp_path) == case
-    jsonschema.validate(casefile.to_json(case), SCHEMA, cls=jsonschema.Draft202012Validator)
+    valid.check(casefile.to_json(case))
 
 
 def test_cases_from_before_stay_valid() -> None:
@@ -44,7 +41,7 @@ def test_cases_from_before_stay_valid() -> None:
     for seen in data["observations"]:  # type: ignore[union-attr]
         for name in ("low", "high", "others", "shown", "fingerprints"):
             del seen[name]  # type: ignore[union-attr, call-overload, index]
-    jsonschema.validate(data, SCHEMA, cls=jsonschema.Draft202012Validator)
+    valid.check(data)
     assert casefile.from_json(data) == FULL
 
 

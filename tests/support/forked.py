@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import IO
@@ -19,6 +19,7 @@ from typing import IO
 from support.own import PYTHONPATH
 
 SERVER = Path(__file__).with_name("forked_server.py")
+CLIENT = Path(__file__).with_name("forked_client.py")
 
 
 def gpudx(
@@ -30,34 +31,69 @@ def gpudx(
 ) -> subprocess.CompletedProcess[str]:
     """What subprocess.run([sys.executable, "-m", "gpudx", *words], capture_output=True, text=True, ...) gives, without input. Of a
     `script`, that is run instead of the module."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(os.devnull, "rb") as nothing:
-        asked = {
-            "words": [str(word) for word in words],
-            "folder": str(cwd or Path.cwd()),
-            "environment": dict(os.environ if env is None else env),
-            "script": str(script or ""),
-        }
-        status = _ended(asked, (nothing, out, err), timeout)
-        said = [_text(one) for one in (out, err)]
-    return subprocess.CompletedProcess(list(words), status, *said)
+    running = start(*words, env=env, cwd=cwd, script=script)
+    said = running.communicate(timeout)
+    assert running.returncode is not None
+    return subprocess.CompletedProcess(list(words), running.returncode, *said)
 
 
-def _ended(asked: Mapping[str, object], streams: Sequence[IO[bytes]], timeout: float) -> int:
-    """The exit status; a signal's number below 0. A process that takes longer is killed."""
-    with socket.socket(socket.AF_UNIX) as server:
-        server.connect(_server())
-        fds = array.array("i", [one.fileno() for one in streams])
-        server.sendmsg([b"\0"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
-        answer = server.makefile("rw")
-        answer.write(json.dumps(asked) + "\n")
-        answer.flush()
-        pid = int(answer.readline())
-        server.settimeout(timeout)
+def start(
+    *words: str | Path,
+    env: Mapping[str, str] | None = None,
+    cwd: str | Path | None = None,
+    script: Path | None = None,
+) -> Running:
+    """The same, while it runs. It is in the group of processes of its test."""
+    asked = {
+        "words": [str(word) for word in words],
+        "folder": str(cwd or Path.cwd()),
+        "environment": dict(os.environ if env is None else env),
+        "script": str(script or ""),
+    }
+    return Running(asked)
+
+
+def command(folder: Path) -> Path:
+    """A program `gpudx` in this folder, for the PATH of a script."""
+    program = folder / "gpudx"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {CLIENT} {_server()} "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
+class Running:
+    """What tests use of subprocess.Popen."""
+
+    def __init__(self, asked: Mapping[str, object]) -> None:
+        self._words = asked["words"]
+        self.returncode: int | None = None  # a signal's number below 0
+        self._out, self._err = (tempfile.TemporaryFile() for _ in range(2))  # noqa: SIM115 - closed at its end
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.connect(_server())
+        with open(os.devnull, "rb") as nothing:
+            fds = array.array("i", [one.fileno() for one in (nothing, self._out, self._err)])
+            self._server.sendmsg([b"\0"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+        self._answer = self._server.makefile("rw")
+        self._answer.write(json.dumps(asked) + "\n")
+        self._answer.flush()
+        self.pid = int(self._answer.readline())
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def communicate(self, timeout: float = 120) -> tuple[str, str]:
+        """All that it said, when it has ended. A process that takes longer is killed."""
+        self._server.settimeout(timeout)
         try:
-            return int(answer.readline())
+            self.returncode = int(self._answer.readline())
         except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            raise subprocess.TimeoutExpired(f"gpudx {asked['words']}", timeout) from None
+            os.kill(self.pid, signal.SIGKILL)
+            raise subprocess.TimeoutExpired(f"gpudx {self._words}", timeout) from None
+        finally:
+            said = [_text(one) for one in (self._out, self._err)]
+            for one in (self._out, self._err, self._answer, self._server):
+                one.close()
+        return said[0], said[1]
 
 
 def _text(stream: IO[bytes]) -> str:

@@ -35,8 +35,13 @@ AnyKit = TypeVar("AnyKit", bound="Kit")
 EARLY = Path(__file__).with_name("before_asan.c")
 
 
-def named(way: dict[str, str]) -> str:
-    return " ".join(f"{name.removeprefix('GPUDX_').lower()}={value}" for name, value in way.items()) or "recorded"
+def named(given: object) -> str | None:
+    """What a test is called with these variables; other parameters have names of their own."""
+    if isinstance(given, tuple):
+        return " ".join(given)
+    if not isinstance(given, dict):
+        return None
+    return " ".join(f"{name.removeprefix('GPUDX_').lower()}={value}" for name, value in given.items()) or "recorded"
 
 
 def like(kit: AnyKit, sanitizer: str = "address") -> AnyKit:

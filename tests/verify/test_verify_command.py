@@ -215,10 +215,7 @@ def test_mistakes(environment: dict[str, str], tmp_path: Path, words: tuple[str,
 def test_an_interruption_keeps_what_was_learned(environment: dict[str, str], flaky: Path, tmp_path: Path) -> None:
     """The program takes SIGINT for a good end: the run that it falls into must not be counted as a pass."""
     asked = ["--before", f"{flaky} b 3 slow", "--after", f"{flaky} a . slow", "--case", "case"]
-    command = [sys.executable, "-m", "gpudx", "verify", *asked]
-    child = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    child = forked.start("verify", *asked, cwd=tmp_path, env=environment)
     wait_for(tmp_path / "case/runs/0003-before/output.txt")
     child.send_signal(signal.SIGINT)
     out, said = child.communicate(timeout=60)

@@ -235,11 +235,10 @@ class _Class(NamedTuple):
     role: Role
     causes: tuple[str, ...]
     next: str
-    sure: bool
 
 
-def _class(words: str, role: Role, cause: str, command: str, sure: bool = False) -> _Class:
-    return _Class(re.compile(words), role, (cause,) if cause else (), command, sure)
+def _class(words: str, role: Role, cause: str, command: str) -> _Class:
+    return _Class(re.compile(words), role, (cause,) if cause else (), command)
 
 
 CLASSES = (
