@@ -47,10 +47,17 @@ def test_twin_is_clean(name: str, tmp_path: Path) -> None:
     assert not [f["message"] for f in findings if f["severity"] == "error"]
 
 
-def test_the_first_story_in_full(tmp_path: Path) -> None:
-    """Seed of the project: the call, the kernel, the argument, the value, and what the value really was."""
-    gpudx("demo", "opencl-set-rows-q4_0", "--case", tmp_path / "case")
-    case = json.loads((tmp_path / "case" / "case.json").read_text())
+@pytest.fixture(scope="module")
+def first_story(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The case of the incident that the project began with."""
+    case = tmp_path_factory.mktemp("story") / "case"
+    gpudx("demo", "opencl-set-rows-q4_0", "--case", case)
+    return case
+
+
+def test_the_first_story_in_full(first_story: Path) -> None:
+    """The call, the kernel, the argument, the value, and what the value really was."""
+    case = json.loads((first_story / "case.json").read_text())
     best = case["diagnosis"][0]
     guilty = best["guilty"]
     assert (best["cause"], best["status"]) == ("value-is-not-a-handle", "confirmed")
@@ -61,8 +68,7 @@ def test_the_first_story_in_full(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
-def test_every_format_tells_it(form: str, tmp_path: Path) -> None:
-    gpudx("demo", "opencl-set-rows-q4_0", "--case", tmp_path / "case")
-    done = gpudx("report", tmp_path / "case", "--format", form)
+def test_every_format_tells_it(form: str, first_story: Path) -> None:
+    done = gpudx("report", first_story, "--format", form)
     assert done.returncode == 0
     assert all(word in done.stdout for word in ("0x48000", "clSetKernelArg", "294"))

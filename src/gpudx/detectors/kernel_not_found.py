@@ -7,8 +7,8 @@ Example:
 
 Fix it by asking for a name that the source has.
 
-Told where the source was recorded and could be read. A program that asks for another name and goes on has dealt with it: nothing is
-reported then. Names that compiled code does not have are told as unusable-image.
+Reported where the source was recorded and could be read. A program that asks for another name and goes on has dealt with it: nothing is
+reported then. Names that compiled code does not have are reported as unusable-image.
 """
 
 from __future__ import annotations

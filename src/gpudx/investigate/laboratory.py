@@ -48,6 +48,7 @@ SIMULATED = "oclgrind"
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
 INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
+LOOKING_INSIDE = frozenset({"checked", "checked-loops", "checked-numbers", "fenced", "low-fenced"})  # experiments inside kernels
 NOTHING = ("not reached", "tool missing")  # such runs may have no case
 FIRST_PATIENCE = 0.4  # of the budget: a first run that has not ended by then, and does nothing any more, hangs
 NUMBERS, PRINTED_NAN = "checked-numbers", re.compile(rb"(?i)(?<![a-z])-?nan(?![a-z])")
@@ -183,6 +184,7 @@ class Laboratory:
         if experiment == PLAIN:
             self.context = with_learned(self.context, made.learned)
         trial = replace(trial_of(case, experiment, name, state, made.idle), output=made.output, fresh=made.fresh)
+        trial = uninitialized.without_unused(trial, state)
         if made.fresh:
             case, trial = _with_dependence(case, trial, state, made.facts)
         if experiment == PLAIN:
@@ -238,10 +240,10 @@ class Laboratory:
 
 def _wants_lines(context: Context, experiment: str, state: Investigation) -> bool:
     """In a Python program the line is part of the verdict. Plain runs stay as they are, but for the one that repeats what is settled: it
-    has the callers of the functions that allocate and launch."""
+    has the callers of the functions that allocate and launch. Runs that look inside kernels take long anyway, so they have them, too."""
     if experiment == PLAIN:
         return state.symptom == "settled" and bool(state.trials)
-    return "python" in context.frameworks
+    return "python" in context.frameworks or base(experiment) in LOOKING_INSIDE
 
 
 def _result(trial: Trial, case: Case) -> Result:

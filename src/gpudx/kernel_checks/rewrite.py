@@ -14,12 +14,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gpudx.kernel_checks import prelude
+from gpudx.kernel_checks import layouts, prelude
 from gpudx.kernel_checks.builtins import (
     BARRIERS,
     FENCES,
     LOCKS,
 )
+from gpudx.kernel_checks.called_kernels import CALLED
 from gpudx.kernel_checks.cl_types import element_bytes, qualifier, scalar_bytes, space
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.plan import (
@@ -47,6 +48,7 @@ ARGUMENT_SPACES = {"l": "local", "c": "constant"}
 
 def real(text: str) -> str:
     """Text of the source, which has one character per byte here, as people read it."""
+    text = text.replace(CALLED, "")
     return text if text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
 
 
@@ -77,6 +79,8 @@ class Rewriter(Statements):
             at = end
         out.append(self.text[at:])
         body = "".join(out).encode("latin-1").decode("utf-8", "surrogateescape")
+        for plan in kernels:
+            plan.unchecked, plan.checked = self._counted(self.functions[plan.name])
         self._spread_writes()
         self._settle(kernels)
         head = prelude.text(
@@ -160,6 +164,7 @@ class Rewriter(Statements):
                     if self.functions[name].is_kernel:
                         raise Unsupported(f"the kernel {name} is called like a function")
                     function.calls.add(name)
+                    self.calls_of.setdefault(name, []).append((function, node))
                 elif name in BARRIERS:
                     function.has_barrier = True
                 elif name in FENCES or (LOCKS.match(name) and in_loop(node)):
@@ -201,9 +206,7 @@ class Rewriter(Statements):
         if function.is_kernel:
             if self.late and {"races", "uninit"} & self.checks:
                 edits.append((node.start, node.start, ONE_BY_ONE))
-            plan = KernelPlan(
-                function.name, len(function.params), specs, *self._counted(function), self._proof(function)
-            )
+            plan = KernelPlan(function.name, len(function.params), specs, proof=self._proof(function))
             kernels.append(plan)
             if not plan.proof:
                 edits += self._light(function, plan)
@@ -265,7 +268,8 @@ class Rewriter(Statements):
             self._thing_numbers[("param", param.number)] = len(self.things)
             pointee = param.type.get_canonical().get_pointee()
             where = ARGUMENT_SPACES.get(qualifier(pointee), "global")
-            self.things.append(Thing("argument", param.name, function.name, at, element_bytes(pointee), where))
+            layout = layouts.of(pointee) if self._is_pointer(param) else ""
+            self.things.append(Thing("argument", param.name, function.name, at, element_bytes(pointee), where, layout))
 
     def _extra_parameters(self, function: Function) -> tuple[str, list[str]]:
         pointers = self._pointers(function)

@@ -17,6 +17,9 @@ from dataclasses import dataclass
 
 from gpudx.backends.opencl.types import SPELLINGS
 
+BUILDS = ("clBuildProgram", "clCompileProgram")  # the calls whose options a source is compiled with
+LINKS = ("clLinkProgram",)
+
 GLOBAL, LOCAL, CONSTANT, PRIVATE = 1, 2, 3, 4
 READ_ONLY, WRITE_ONLY, READ_WRITE, NO_ACCESS = 1, 2, 3, 4
 CONST, RESTRICT, VOLATILE = 1, 2, 4

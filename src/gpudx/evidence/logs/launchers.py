@@ -50,6 +50,8 @@ MARKS = (
     "runner terminated",
     "runner process",
     "terminate called",
+    "uncaught exception of type",
+    "CrashLoopBackOff",
     "std::terminate",
     "unexpectedly",
     "signal: ",
@@ -93,6 +95,7 @@ MARKS = (
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 _LIMIT = re.compile(r"DUE TO TIME LIMIT|(?:job|test|step) .{0,40}(?:time ?limit|timed out)", re.IGNORECASE)
 _MEMORY = re.compile(r"OOMKilled|oom[-_]kill|Out[- ]Of[- ]Memory|DUE TO MEMORY", re.IGNORECASE)
+_DEVICE = re.compile(r"\b(?:GPU|CUDA|VRAM|device memory)\b")
 _CODE = re.compile(
     r"(?:exit(?:ed)?(?:\s*(?:with|on))?\s*(?:code|status|value)?|exitcode|exit_code|ExitCode|exit status|non-zero exit status"
     r"|return(?:ed)? code)\s*[:=]?\s*\(?(0x[0-9a-fA-F]{8}|-?\d{1,10})\b",
@@ -122,6 +125,9 @@ _PYTHON_ABOVE = re.compile(r"Traceback \(most recent call last\)|^(?:.{0,80}[\])
 _RAISED = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception)): \S.*")
 _GO = re.compile(r"^(?:goroutine \d+ \[|created by .+ in goroutine \d+)")
 _TERMINATE = re.compile(r"terminate called (?:after throwing an instance of ['‘]([^'’]+)['’]|without an active exception)")
+# The same, by LLVM's C++ library (Android, macOS).
+_UNCAUGHT = re.compile(r"terminating (?:due to|with) uncaught exception of type ([\w:<>, ]{2,80}?)(?:: (.{2,160})|:?\s*$)")
+_RESTARTED = re.compile(r"^\s*(\S{3,80})\s+\d+/\d+\s+(?:\S+:)?CrashLoopBackOff\s+(\d+)")  # kubectl get pods
 _OF_CUDA = re.compile(r"thrust::|cub::|rmm::|raft::|cuda::")  # their texts are those of CUDA, and of HIP
 _DIED = re.compile(
     r"\bKilled\b|process didn't terminate successfully|EngineDeadError|engine dead|EngineCore.{0,60}(?:died|dead|failed|fatal)"
@@ -155,6 +161,12 @@ def read(near: Near) -> Iterator[Event]:
             f"The C++ runtime ended the process: {what}{f' ({said[:160]})' if said else ''}.",
             found[1] or "",
         )
+    elif found := _UNCAUGHT.search(text):
+        said = f"The C++ runtime ended the process: an exception of type {found[1]} that was not caught"
+        yield _event("cpp-terminated", f"{said}{f' ({found[2].strip()})' if found[2] else ''}.", found[1])
+    elif found := _RESTARTED.match(text):
+        said = f"Kubernetes has restarted {found[1]} {found[2]} times; the reason is in its own output."
+        yield _event("process-ended", said, found[1], f"kubectl logs --previous {found[1]}")
     elif _LIMIT.search(text):
         yield _event(
             "over-time",
@@ -162,7 +174,7 @@ def read(near: Near) -> Iterator[Event]:
             "time",
             _next.HANG,
         )
-    elif _MEMORY.search(text):
+    elif _MEMORY.search(text) and not _DEVICE.search(text):
         yield _event("killed-for-memory", "The process was killed because host memory ran out.", "memory")
     else:
         yield from _ended(near)
