@@ -27,7 +27,9 @@ def code(monkeypatch: pytest.MonkeyPatch) -> dict[str, Roles | None]:
     return known
 
 
-def threads(world: CudaWorld, values: tuple[int, int] = (2, 3), *, waits: bool = False, own: bool = False, same_thread: bool = False) -> None:
+def threads(
+    world: CudaWorld, values: tuple[int, int] = (2, 3), *, waits: bool = False, own: bool = False, same_thread: bool = False
+) -> None:
     """Two threads, each with a stream: fill, then sum."""
     world.header["exe"] = "/bin/true"
     shared, other = world.alloc(1024), world.alloc(1024)

@@ -43,15 +43,15 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     told: set[tuple[int, int]] = set()
     for conflict in facts.conflicts.found:
         for first, second in map(sorted, conflict.pairs):
-            launches = [_launch(facts, row) for row in (first, second)]
-            if None in launches or not _collide(facts, first, second):
+            launch, other = (_launch(facts, row) for row in (first, second))
+            if launch is None or other is None or not _collide(facts, first, second, launch, other):
                 continue
-            kernel = int(facts.kernels.functions(facts.launches.kernel_row[[launches[0]]])[0])
+            kernel = int(facts.kernels.functions(facts.launches.kernel_row[[launch]])[0])
             reader = _used_later(facts, first)
             if reader is None or (conflict.memory, kernel) in told or len(told) >= MOST:
                 continue
             told.add((conflict.memory, kernel))
-            yield _finding(facts, run, first, second, conflict.memory, reader)
+            yield _finding(facts, run, (first, second), launch, conflict.memory, reader)
 
 
 def _launch(facts: Facts, row: int) -> int | None:
@@ -59,12 +59,12 @@ def _launch(facts: Facts, row: int) -> int | None:
     return None if use["node"] or int(use["argument"]) < 0 else facts.launches.at_position(int(use["at"]))
 
 
-def _collide(facts: Facts, first: int, second: int) -> bool:
-    """Do two threads launch one kernel that writes the same places of the memory, and other values there?"""
+def _collide(facts: Facts, first: int, second: int, a: int, b: int) -> bool:
+    """Do two threads launch one kernel that writes the same places of the memory, and other values there? `a` and `b` are the launches
+    of the two uses."""
     one, other = facts.uses.table[first], facts.uses.table[second]
     launches = facts.launches
-    a, b = (launches.at_position(int(use["at"])) for use in (one, other))
-    if a is None or b is None or launches.tid[a] == launches.tid[b] or launches.queue[a] == launches.queue[b]:
+    if launches.tid[a] == launches.tid[b] or launches.queue[a] == launches.queue[b]:
         return False
     same = facts.kernels.functions(launches.kernel_row[[a, b]])
     if same[0] != same[1] or one["first"] != other["first"] or one["argument"] != other["argument"] or not int(one["how"]) & WRITE:
@@ -89,13 +89,12 @@ def _used_later(facts: Facts, row: int) -> Site | None:
     return facts.sites.at(int(ops["position"][table["op"][mine[0]]])) if len(mine) else None
 
 
-def _finding(facts: Facts, run: Run, first: int, second: int, memory: int, reader: Site) -> Finding:
+def _finding(facts: Facts, run: Run, rows: tuple[int, int], launch: int, memory: int, reader: Site) -> Finding:
     table, happens = facts.uses.table, facts.happens
-    ops, index = [int(table["op"][row]) for row in (first, second)], int(table["argument"][first])
+    ops, index = [int(table["op"][row]) for row in rows], int(table["argument"][rows[0]])
     sites = [facts.sites.at(int(happens.ops["position"][op]), argument=index) for op in ops]
     queues = [happens.queues.label(int(happens.ops["queue"][op])) for op in ops]
-    launch = facts.launches.at_position(int(table["at"][first]))
-    what = argument(facts, int(facts.launches.kernel_row[launch or 0]), index)
+    what = argument(facts, int(facts.launches.kernel_row[launch]), index)
     then = f"kernel {reader.kernel}" if reader.kernel else reader.call
     label = facts.objects.label(memory)
     return Finding(
