@@ -97,3 +97,9 @@ def test_each_cause_is_declared_in_one_place() -> None:
     modules = [one for module in detectors.every() for one in (getattr(module, "CAUSE", None), *getattr(module, "CAUSES", ()))]
     names = Counter(cause.id for cause in (*CAUSES, *filter(None, modules)))
     assert not [name for name, count in names.items() if count > 1]
+
+
+def test_the_tour_names_every_room() -> None:
+    tour = (ROOT / "docs/tour.md").read_text()
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert not [name for name in sorted(folders) if f"{name}/" not in tour]

@@ -97,7 +97,7 @@ def gates() -> str:
 
     lead = (
         "Limits for CI, in the table `[gate]` of gpudx.toml; `gpudx gate CASE...` prints a line for each and ends with 1 unless all have "
-        "passed.\nEvidence that is missing fails a gate. One file each in src/gpudx/gates/."
+        "passed.\nEvidence that is missing fails a gate."
     )
     parts = [MADE + "# Gates\n", lead]
     for key, gate in every().items():

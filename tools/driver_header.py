@@ -52,7 +52,7 @@ def per_thread(call: DriverCall, name: str) -> bool:
 def hook_lines(call: DriverCall) -> list[str]:
     """What native/ must define for this call."""
     api = call.driver
-    lines = [prototype(call, "rec_" + name) + ";" for name in call.names] if call.by_hand else []
+    lines = [prototype(call, "rec_" + name) + ";" for name in call.names] if call.by_hand or call.shaped_launch else []
     if call.before:
         lines.append(f"void gdx_{api.short}_before_{call.name}({parameters(call)});")
     if call.after:

@@ -118,6 +118,7 @@ class DriverCall(Call):
     before: bool = False
     after: bool = False
     exchanges: str = ""  # the parameter whose code may be exchanged for code that checks itself
+    hot: bool = False  # a launch that programs make so often that its wrapper lies with others of its kind
 
     @property
     def driver(self) -> Api:
@@ -136,6 +137,12 @@ class DriverCall(Call):
     @property
     def only_failures(self) -> bool:
         return self.verb in ONLY_FAILURES
+
+    @property
+    def shaped_launch(self) -> bool:
+        """Is it given the kernel's shape, stream and arguments directly?"""
+        names = {p.name for p in self.params}
+        return self.verb == "launch" and {"kernel", "shared_bytes", "queue", "params"} <= names
 
     @property
     def default_queue(self) -> bool:
@@ -216,6 +223,7 @@ def load_call(row: dict[str, Any], types: Types) -> DriverCall:
         before=row.get("before", False),
         after=row.get("after", False),
         exchanges=row.get("exchanges", ""),
+        hot=row.get("hot", False),
     )
 
 

@@ -130,17 +130,18 @@ def crumb_within(call: DriverCall, own_thread: bool) -> list[str]:
 
 
 def site_before(call: DriverCall, own_thread: bool) -> list[str]:
-    """What native/cuda/sites.h may do at this call, before it is written down."""
+    """What native/driver/sites.h may do at this call, before it is written down."""
     if not call.driver.sites or not submits(call):
         return []
     queue = queue_of(call) or "NULL"
-    return [f'unsigned site = gdx_cu_site_begins("{call.name}", {queue}, {int(own_thread)});']
+    return [f'unsigned site = gdx_{call.driver.short}_site_begins("{call.name}", {queue}, {int(own_thread)});']
 
 
 def site_after(call: DriverCall, own_thread: bool) -> list[str]:
     """The same behind it."""
     queue = queue_of(call) or "NULL"
-    return [f"gdx_cu_site_ends(site, {queue}, {int(own_thread)}, status);"] if site_before(call, own_thread) else []
+    ends = f"gdx_{call.driver.short}_site_ends(site, {queue}, {int(own_thread)}, status);"
+    return [ends] if site_before(call, own_thread) else []
 
 
 def transfers(call: DriverCall) -> bool:
@@ -332,7 +333,7 @@ def includes(api: Api) -> list[str]:
 
 def wrappers(schema: dict[str, Any], calls: list[Call]) -> str:
     api, mine = Api.load(schema["api"]), [c for c in calls_of(schema, calls) if not c.skip]
-    own = [(c, name) for c in mine if not c.by_hand for name in c.names]
+    own = [(c, name) for c in mine if not (c.by_hand or c.shaped_launch) for name in c.names]
     parts = [failure_wrapper(c, name) if c.only_failures else wrapper(c, name) for c, name in own]
     wrapped = {name: f"(void *)rec_{name}" for c in mine for name in c.names}
     rows = [f'    {{ "{name}", {wrapped.get(name, "NULL")} }},' for name, _ in entries(schema, calls)]

@@ -10,9 +10,10 @@ usage: generate.py SCHEMA_DIR OUT_DIR
     cl.h             our own OpenCL header, installed as CL/cl.h for machines without the vendor's
     cu_abi.h         CUDA driver types, constants and the table of its functions (native/cuda)
     cu_endings.h     how calls of the CUDA driver end, and waits of our own: what it has in one shape with HIP
+    cu_launches.h    the wrappers of its launches that have one shape with those of HIP
     cu_wrappers.c    one recording wrapper per entry of the CUDA driver
     cu.h             our own header of the CUDA driver, for tests on machines without the vendor's
-    hip_abi.h, hip_endings.h, hip_wrappers.c, hip.h    the same of HIP (native/hip)
+    hip_abi.h, hip_endings.h, hip_launches.h, hip_wrappers.c, hip.h    the same of HIP (native/hip)
     schema.json      the schema text, for `gpudx doctor -v`
 """
 
@@ -26,8 +27,9 @@ from typing import Any
 
 import driver_endings
 import driver_header
+import driver_launches
 import driver_wrappers
-from driver_model import Api, load_driver
+from driver_model import Api, calls_of, load_driver
 from opencl_header import abi_header, public_header
 from opencl_wrappers import exports, wrappers
 from schema_model import Call, load_calls
@@ -153,6 +155,7 @@ def main(schema_dir: Path, out: Path) -> None:
         short = driver["api"]["short"]
         write(out / f"{short}_abi.h", driver_header.abi_header(driver, calls))
         write(out / f"{short}_endings.h", driver_endings.header(Api.load(driver["api"])))
+        write(out / f"{short}_launches.h", driver_launches.header(calls_of(driver, calls)))
         write(out / f"{short}_wrappers.c", driver_wrappers.wrappers(driver, calls))
         write(out / f"{short}.h", driver_header.public_header(driver, calls))
 

@@ -210,19 +210,29 @@ static uint32_t behind(const struct gdx_crumb_field *field, const struct gdx_cru
 
 static size_t first_place(uint64_t queue, uint32_t tid)
 {
-    return (size_t)((((queue >> 4) + tid) * 0x9e3779b97f4a7c15ull >> 32) % GDX_CRUMBS_rows);  /* Knuth, multiplicative hashing */
+    /* Knuth, multiplicative hashing; scaled to the table by a product, because every launch comes here and a division is slow. */
+    return (size_t)((((queue >> 4) + tid) * 0x9e3779b97f4a7c15ull >> 32) * GDX_CRUMBS_rows >> 32);
+}
+
+static size_t next_place(size_t place)
+{
+    return place + 1 < GDX_CRUMBS_rows ? place + 1 : 0;
+}
+
+static bool is_row_of(const struct gdx_crumb *row, uint64_t queue, uint32_t tid)
+{
+    return __atomic_load_n(&row->state, __ATOMIC_ACQUIRE) == USED && GET(row->queue) == queue && GET(row->tid) == tid;
 }
 
 static struct gdx_crumb *known_row(const struct gdx_crumb_field *field, uint64_t queue, uint32_t tid)
 {
-    size_t first = first_place(queue, tid);
-    for (size_t i = 0; i < GDX_CRUMBS_rows; i++) {
-        struct gdx_crumb *row = &field->rows[(first + i) % GDX_CRUMBS_rows];
-        uint32_t state = __atomic_load_n(&row->state, __ATOMIC_ACQUIRE);
-        if (state == FREE)
-            return NULL;
-        if (state == USED && GET(row->queue) == queue && GET(row->tid) == tid)
+    size_t place = first_place(queue, tid);
+    for (size_t i = 0; i < GDX_CRUMBS_rows; i++, place = next_place(place)) {
+        struct gdx_crumb *row = &field->rows[place];
+        if (is_row_of(row, queue, tid))
             return row;
+        if (__atomic_load_n(&row->state, __ATOMIC_ACQUIRE) == FREE)
+            return NULL;
     }
     return NULL;
 }
@@ -230,9 +240,9 @@ static struct gdx_crumb *known_row(const struct gdx_crumb_field *field, uint64_t
 /* A free row, else that of a stream which is gone and had come to its end: nothing will write to its cell any more. */
 static struct gdx_crumb *new_row(const struct gdx_crumb_field *field, uint64_t queue, uint32_t tid)
 {
-    size_t first = first_place(queue, tid);
-    for (size_t i = 0; i < GDX_CRUMBS_rows; i++) {
-        struct gdx_crumb *row = &field->rows[(first + i) % GDX_CRUMBS_rows];
+    size_t place = first_place(queue, tid);
+    for (size_t i = 0; i < GDX_CRUMBS_rows; i++, place = next_place(place)) {
+        struct gdx_crumb *row = &field->rows[place];
         if (row->state == USED || (row->state == GONE && behind(field, row)))
             continue;
         SET(row->queue, queue);
@@ -255,6 +265,12 @@ GDX_COLD static struct gdx_crumb *take_row(struct gdx_crumb_field *field, uint64
     if (!row && !atomic_exchange(&told, 1))
         gdx_crumbs_none(field->context, "the program has more streams than can be followed; the streams above that have none");
     return row;
+}
+
+GDX_COLD static struct gdx_crumb *other_row(struct gdx_crumb_field *field, uint64_t queue, uint32_t tid)
+{
+    struct gdx_crumb *row = known_row(field, queue, tid);
+    return row ? row : take_row(field, queue, tid);
 }
 
 void gdx_crumbs_leave(struct gdx_crumb_field *field, uint64_t queue)
@@ -297,9 +313,12 @@ static void learn_pace(struct gdx_crumb *row, uint32_t cell, uint64_t now)
         SET(row->pace, since / (calls * passed));
         SET(row->seen, cell);
         SET(row->seen_at, now);
-    } else if (since / calls > GET(row->pace)) {
-        SET(row->pace, since / calls);
+        return;
     }
+    /* While the device stands still this grows with every call: a division for each eighth more is enough. */
+    uint64_t pace = GET(row->pace);
+    if (since > calls * (pace + pace / 8))
+        SET(row->pace, since / calls);
 }
 
 static bool is_due_behind(const struct gdx_crumb_field *field, struct gdx_crumb *row, uint32_t open)
@@ -353,18 +372,11 @@ GDX_HOT struct gdx_crumb *gdx_crumb_due(struct gdx_crumb_field *field, struct gd
                      || open->track != &open->lane->track[0] || atomic_load_explicit(&field->off, memory_order_relaxed)))
         return NULL;
     uint32_t tid = own_stream ? open->lane->tid : 0;
-    struct gdx_crumb *row = known_row(field, queue, tid);
-    if (GDX_UNLIKELY(!row) && !(row = take_row(field, queue, tid)))
+    struct gdx_crumb *row = &field->rows[first_place(queue, tid)];  /* nearly always */
+    if (GDX_UNLIKELY(!is_row_of(row, queue, tid)) && !(row = other_row(field, queue, tid)))
         return NULL;
     if (is_due(field, row, open->slot->begin))
         return row;
     SET(row->skipped, GET(row->skipped) + 1);
     return NULL;
-}
-
-GDX_HOT void gdx_crumb(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream)
-{
-    struct gdx_crumb *row = gdx_crumb_due(field, open, queue, own_stream);
-    if (row)
-        gdx_crumb_put(field, open, row);
 }

@@ -67,11 +67,16 @@ struct gdx_crumb_field {
 struct gdx_crumb_field *gdx_crumbs_open(const struct gdx_crumb_api *api, uint32_t context);
 void gdx_crumbs_none(uint32_t context, const char *why);
 
-/* The driver accepted the work of a call that is still open: puts a crumb behind it, if one is due. */
-void gdx_crumb(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream);
-/* The same in two steps, for APIs that must know before the call. NULL: none is due. */
+/* In two steps, for APIs that must know before the call. NULL: none is due. */
 struct gdx_crumb *gdx_crumb_due(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream);
 void gdx_crumb_put(struct gdx_crumb_field *field, struct gdx_open *open, struct gdx_crumb *row);
+/* The driver accepted the work of a call that is still open: puts a crumb behind it, if one is due. */
+static inline void gdx_crumb(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream)
+{
+    struct gdx_crumb *row = gdx_crumb_due(field, open, queue, own_stream);
+    if (GDX_UNLIKELY(row != NULL))
+        gdx_crumb_put(field, open, row);
+}
 uint32_t *gdx_crumb_mark(const struct gdx_crumb_field *field, const struct gdx_crumb *row, uint32_t number);
 void gdx_crumbs_leave(struct gdx_crumb_field *field, uint64_t queue);  /* the stream is about to go */
 

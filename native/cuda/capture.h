@@ -9,7 +9,6 @@ struct gdx_cu_capture;
 struct gdx_cu_wanted { CUfunction kernel; struct gdx_shape shape; CUstream queue; bool own_thread; void **params, **extra; };
 
 void gdx_cu_capture_image(const void *image, CUresult status, const void *result);
-void gdx_cu_capture_global(CUdeviceptr address, size_t bytes, uint64_t program, const char *name);
 struct gdx_cu_capture *gdx_cu_capture_before(const struct gdx_cu_wanted *l, const struct gdx_layout *layout);
 void gdx_cu_capture_after(struct gdx_cu_capture *c, CUresult status);
 

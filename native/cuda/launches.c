@@ -75,43 +75,25 @@ GDX_INLINE void captures(struct launching *at, CUfunction kernel, struct gdx_sha
         at->capture = gdx_cu_capture_before(&(struct gdx_cu_wanted){ kernel, shape, queue, own_thread, params, extra }, at->layout);
 }
 
-#define SHAPE (struct gdx_shape){ grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes }
-#define SHAPE_PARAMETERS                                                                                         \
-    unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x, unsigned int block_y,  \
-        unsigned int block_z, unsigned int shared_bytes
-#define SHAPE_ARGUMENTS grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes
-
-#define LAUNCH_KERNEL(name, own_thread)                                                                          \
-    GDX_HOT CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params, void **extra)\
-    {                                                                                                            \
-        struct launching at;                                                                                     \
-        if (begins(&at, GDX_CALL_cuLaunchKernel, kernel, queue, own_thread, __builtin_return_address(0))) {      \
-            gdx_put_shape(&at.open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                             \
-            described(&at, params, extra);                                                                       \
-        }                                                                                                        \
-        captures(&at, kernel, SHAPE, queue, own_thread, params, extra);                                          \
-        CUresult result = gdx_cu_launch.name(kernel, SHAPE_ARGUMENTS, queue, params, extra);                     \
-        ends(&at, kernel, queue, own_thread, result);                                                            \
-        return result;                                                                                           \
+/* All that comes before the driver, of launches that are given their shape. */
+GDX_INLINE void launch_begins(struct launching *at, uint32_t call, void *caller, CUfunction kernel, struct gdx_shape shape, CUstream queue,
+                              bool own_thread, void **params, void **extra)
+{
+    if (begins(at, call, kernel, queue, own_thread, caller)) {
+        gdx_put_shape(&at->open, gdx_cu_queue(queue, own_thread), kernel, shape);
+        described(at, params, extra);
     }
-LAUNCH_KERNEL(cuLaunchKernel, false)
+    captures(at, kernel, shape, queue, own_thread, params, extra);
+}
 
-#define LAUNCH_COOPERATIVE(name, own_thread)                                                                     \
-    CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params)                      \
-    {                                                                                                            \
-        struct launching at;                                                                                     \
-        void *caller = __builtin_return_address(0);                                                              \
-        if (begins(&at, GDX_CALL_cuLaunchCooperativeKernel, kernel, queue, own_thread, caller)) {                \
-            gdx_put_shape(&at.open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                             \
-            described(&at, params, NULL);                                                                        \
-        }                                                                                                        \
-        captures(&at, kernel, SHAPE, queue, own_thread, params, NULL);                                           \
-        CUresult result = gdx_cu_next.name(kernel, SHAPE_ARGUMENTS, queue, params);                              \
-        ends(&at, kernel, queue, own_thread, result);                                                            \
-        return result;                                                                                           \
-    }
-LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, false)
-LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
+GDX_INLINE void launch_ends(struct launching *at, CUfunction kernel, CUstream queue, bool own_thread, void **params, void **extra,
+                            CUresult status)
+{
+    (void)params, (void)extra;
+    ends(at, kernel, queue, own_thread, status);
+}
+
+#include "cu_launches.h"
 
 /* The program's configuration, as far as it can be read; else zeros. */
 GDX_HOT static bool read_config(CUlaunchConfig *copy, const CUlaunchConfig *config)
@@ -156,7 +138,6 @@ GDX_HOT static void put_config(struct gdx_open *open, const CUlaunchConfig *conf
         return result;                                                                                           \
     }
 LAUNCH_EX(cuLaunchKernelEx, false)
-LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
 LAUNCH_EX(cuLaunchKernelEx_ptsz, true)
 
 /* The oldest form: block and parameters were set on the function by calls before. */

@@ -4,70 +4,54 @@
 #include "hip/crumbs.h"
 #include "hip/hooks.h"
 #include "hip/red.h"
+#include "hip/sites.h"
 #include "hip/watch.h"
 
-static inline struct gdx_shape shape_of(dim3 grid, dim3 block, uint64_t shared_bytes)
-{
-    return (struct gdx_shape){ grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes };
-}
+struct launching { struct gdx_open open; unsigned site; };
 
 /* Everything that comes before the runtime is called. */
-static inline void begin(struct gdx_open *open, uint32_t call, void *caller, const void *kernel, dim3 grid, dim3 block,
-                         uint64_t shared_bytes, hipStream_t queue, bool own_thread, void **params, void **extra)
+static inline void launch_begins(struct launching *at, uint32_t call, void *caller, const void *kernel, struct gdx_shape shape,
+                                 hipStream_t queue, bool own_thread, void **params, void **extra)
 {
     gdx_perturb();
     if (GDX_UNLIKELY(gdx_serialised()))
         gdx_hip_wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
+    at->site = gdx_hip_launch_begins(kernel, queue, own_thread);
     gdx_hip_watch_launch(false);
     gdx_hip_crumbs_ready();
     const struct gdx_layout *layout = gdx_hip_layout_of(kernel);
+    struct gdx_open *open = &at->open;
     if (!gdx_hip_begin(open, call, caller))
         return;
-    gdx_put_shape(open, gdx_hip_queue(queue, own_thread), kernel, shape_of(grid, block, shared_bytes));
+    gdx_put_shape(open, gdx_hip_queue(queue, own_thread), kernel, shape);
     gdx_show(open);
     gdx_put_arguments(open, layout, params, extra);
     gdx_commit(open);
     gdx_stack_of_work(open);
 }
 
-static inline hipError_t end(struct gdx_open *open, const void *kernel, hipStream_t queue, bool own_thread, void **params,
-                             void **extra, hipError_t status)
+static inline void launch_ends(struct launching *at, const void *kernel, hipStream_t queue, bool own_thread, void **params,
+                               void **extra, hipError_t status)
 {
+    struct gdx_open *open = &at->open;
     gdx_hip_watch_submitted(queue, own_thread, status);
     gdx_hip_crumb(open, queue, own_thread, status);
     gdx_hip_end_on(open, queue, own_thread, status);
+    gdx_hip_site_ends(at->site, queue, own_thread, status);
     /* Only behind a launch that succeeded: a wait sets the error that the program may ask for. */
     if (GDX_UNLIKELY(gdx_serialised()) && status == hipSuccess && gdx_hip_wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread))
         gdx_hip_red_launched(kernel, params, extra);
     if (status == hipSuccess)
         gdx_hip_watch_launch(true);
-    return status;
 }
 
-#define LAUNCH(name, call, own_thread, shared_type)                                                                \
-    GDX_HOT hipError_t rec_##name(const void *kernel, dim3 grid, dim3 block, void **params, shared_type shared_bytes,\
-                                  hipStream_t queue)                                                               \
-    {                                                                                                              \
-        struct gdx_open open;                                                                                      \
-        begin(&open, GDX_CALL_##call, __builtin_return_address(0), kernel, grid, block, shared_bytes, queue,       \
-              own_thread, params, NULL);                                                                           \
-        return end(&open, kernel, queue, own_thread, params, NULL,                                                 \
-                   gdx_hip_next.name(kernel, grid, block, params, shared_bytes, queue));                           \
-    }
-LAUNCH(hipLaunchKernel, hipLaunchKernel, false, size_t)
-LAUNCH(hipLaunchKernel_spt, hipLaunchKernel, true, size_t)
-LAUNCH(hipLaunchCooperativeKernel, hipLaunchCooperativeKernel, false, unsigned int)
-LAUNCH(hipLaunchCooperativeKernel_spt, hipLaunchCooperativeKernel, true, unsigned int)
-
-hipError_t rec_hipExtLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **params, size_t shared_bytes,
-                                  hipStream_t queue, hipEvent_t start, hipEvent_t stop, int flags)
+/* Some are given work-items instead of blocks (hip_ext.h); the last block may be smaller. */
+static inline uint32_t groups(uint32_t items, uint32_t block)
 {
-    struct gdx_open open;
-    begin(&open, GDX_CALL_hipExtLaunchKernel, __builtin_return_address(0), kernel, grid, block, shared_bytes, queue,
-          false, params, NULL);
-    return end(&open, kernel, queue, false, params, NULL,
-               gdx_hip_next.hipExtLaunchKernel(kernel, grid, block, params, shared_bytes, queue, start, stop, flags));
+    return block ? (uint32_t)(((uint64_t)items + block - 1) / block) : 0;
 }
+
+#include "hip_launches.h"
 
 /* ---- launches by a configuration, since HIP 7 ---- */
 
@@ -88,14 +72,17 @@ static bool read_config(void *to, const void *config, size_t bytes)
 #define BY_CONFIG(name, type, kernel_type, more, extra, ...)                                                         \
     hipError_t rec_##name(const void *config, kernel_type kernel, void **params more)                               \
     {                                                                                                                \
-        struct gdx_open open;                                                                                        \
+        struct launching at;                                                                                         \
         struct type c;                                                                                               \
         const bool good = read_config(&c, config, sizeof c);                                                         \
-        begin(&open, GDX_CALL_##name, __builtin_return_address(0), kernel, c.grid, c.block, c.shared_bytes, c.queue, \
-              false, params, extra);                                                                                 \
-        if (!good && gdx_still_open(&open))                                                                          \
-            open.slot->flags |= GDX_FLAG_cut;                                                                        \
-        return end(&open, kernel, c.queue, false, params, extra, gdx_hip_next.name(config, kernel, __VA_ARGS__));    \
+        const struct gdx_shape shape = { c.grid.x,  c.grid.y,  c.grid.z,      c.block.x,                              \
+                                         c.block.y, c.block.z, c.shared_bytes };                                     \
+        launch_begins(&at, GDX_CALL_##name, __builtin_return_address(0), kernel, shape, c.queue, false, params, extra); \
+        if (!good && gdx_still_open(&at.open))                                                                       \
+            at.open.slot->flags |= GDX_FLAG_cut;                                                                     \
+        hipError_t status = gdx_hip_next.name(config, kernel, __VA_ARGS__);                                          \
+        launch_ends(&at, kernel, c.queue, false, params, extra, status);                                             \
+        return status;                                                                                               \
     }
 #define EXTRA , void **extra
 BY_CONFIG(hipLaunchKernelExC, config, const void *, , NULL, params)
@@ -117,57 +104,3 @@ hipError_t rec_hipLaunchByPtr(const void *kernel)
     gdx_hip_end(&open, status);
     return status;
 }
-
-hipError_t rec_hipModuleLaunchKernel(hipFunction_t kernel, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
-                                     unsigned int block_x, unsigned int block_y, unsigned int block_z,
-                                     unsigned int shared_bytes, hipStream_t queue, void **params, void **extra)
-{
-    struct gdx_open open;
-    begin(&open, GDX_CALL_hipModuleLaunchKernel, __builtin_return_address(0), kernel, (dim3){ grid_x, grid_y, grid_z },
-          (dim3){ block_x, block_y, block_z }, shared_bytes, queue, false, params, extra);
-    return end(&open, kernel, queue, false, params, extra,
-               gdx_hip_next.hipModuleLaunchKernel(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
-                                                  queue, params, extra));
-}
-
-hipError_t rec_hipModuleLaunchCooperativeKernel(hipFunction_t kernel, unsigned int grid_x, unsigned int grid_y,
-                                                unsigned int grid_z, unsigned int block_x, unsigned int block_y,
-                                                unsigned int block_z, unsigned int shared_bytes, hipStream_t queue, void **params)
-{
-    struct gdx_open open;
-    begin(&open, GDX_CALL_hipModuleLaunchCooperativeKernel, __builtin_return_address(0), kernel,
-          (dim3){ grid_x, grid_y, grid_z }, (dim3){ block_x, block_y, block_z }, shared_bytes, queue, false, params, NULL);
-    return end(&open, kernel, queue, false, params, NULL,
-               gdx_hip_next.hipModuleLaunchCooperativeKernel(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                                                             shared_bytes, queue, params));
-}
-
-/* These are given work-items instead of blocks (hip_ext.h); the last block may be smaller. */
-static dim3 blocks(dim3 items, dim3 block)
-{
-    return (dim3){ block.x ? (uint32_t)(((uint64_t)items.x + block.x - 1) / block.x) : 0,
-                   block.y ? (uint32_t)(((uint64_t)items.y + block.y - 1) / block.y) : 0,
-                   block.z ? (uint32_t)(((uint64_t)items.z + block.z - 1) / block.z) : 0 };
-}
-
-#define BY_ITEMS(name, call, more, ...)                                                                             \
-    hipError_t rec_##name(hipFunction_t kernel, uint32_t items_x, uint32_t items_y, uint32_t items_z, uint32_t block_x,\
-                          uint32_t block_y, uint32_t block_z, size_t shared_bytes, hipStream_t queue, void **params,  \
-                          void **extra, hipEvent_t start, hipEvent_t stop more)                                      \
-    {                                                                                                                \
-        struct gdx_open open;                                                                                        \
-        const dim3 block = { block_x, block_y, block_z };                                                            \
-        begin(&open, GDX_CALL_##call, __builtin_return_address(0), kernel,                                           \
-              blocks((dim3){ items_x, items_y, items_z }, block), block, shared_bytes, queue, false, params, extra); \
-        return end(&open, kernel, queue, false, params, extra,                                                       \
-                   gdx_hip_next.name(kernel, items_x, items_y, items_z, block_x, block_y, block_z, shared_bytes,     \
-                                     queue, params, extra, __VA_ARGS__));                                            \
-    }
-#define NOTHING
-#define FLAGS , uint32_t flags
-BY_ITEMS(hipExtModuleLaunchKernel, hipExtModuleLaunchKernel, FLAGS, start, stop, flags)
-BY_ITEMS(_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j,
-         hipExtModuleLaunchKernel, FLAGS, start, stop, flags)
-BY_ITEMS(hipHccModuleLaunchKernel, hipHccModuleLaunchKernel, NOTHING, start, stop)
-BY_ITEMS(_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_,
-         hipHccModuleLaunchKernel, NOTHING, start, stop)

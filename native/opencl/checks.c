@@ -17,9 +17,8 @@ struct program {
     int references;      /* of the program's own */
     char *source;        /* mapped */
     size_t source_bytes;
-    char *options;       /* of clCompileProgram, mapped */
-    size_t options_bytes;
-    bool headers;        /* of other programs were given to clCompileProgram */
+    char *part;          /* what clCompileProgram was given, mapped: see gdx_cl_check_compiled */
+    size_t part_bytes;
     cl_program ours;
     struct gdx_reply reply;  /* its head names the kernels */
 };
@@ -27,6 +26,7 @@ struct kernel {
     cl_kernel kernel;    /* the program's; NULL: the place is free */
     int references;
     struct gdx_cl_checked checked;
+    struct gdx_cl_checked light;  /* without the checks that its proof makes needless; no kernel: there is none */
 };
 static struct program programs[PROGRAMS];  /* all with the lock held */
 static struct kernel kernels[KERNELS];
@@ -155,8 +155,8 @@ void gdx_cl_check_program_released(cl_program program)
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
     if (gone.source)
         munmap(gone.source, gone.source_bytes);
-    if (gone.options)
-        munmap(gone.options, gone.options_bytes);
+    if (gone.part)
+        munmap(gone.part, gone.part_bytes);
     if (gone.ours)
         gdx_cl_next.clReleaseProgram(gone.ours);  /* its kernels keep it for as long as they need it */
     gdx_reply_free(&gone.reply);
@@ -261,25 +261,53 @@ void gdx_cl_check_build(cl_program program, cl_uint count, const cl_device_id *d
     errno = saved;
 }
 
-/* ---- compiling and linking in two steps: checked where one program, compiled by itself, is linked ---- */
+/* ---- compiling and linking in two steps ---- */
 
-void gdx_cl_check_compiled(cl_program program, const char *options, cl_uint headers)
+/* The source as it was found, without the lock: the caller holds the program, and the program its source. */
+static bool source_of(cl_program program, const char **text, size_t *bytes)
 {
     struct gdx_calm calm;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct program *known = program_at(program);
+    bool found = known && known->source;
+    if (found) {
+        *text = known->source;
+        *bytes = known->source_bytes;
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    return found;
+}
+
+/* A part is "\1options", "\3name\2text" for each header, "\2source" (src/gpudx/kernel_checks/parts.py). */
+void gdx_cl_check_compiled(cl_program program, const char *options, cl_uint count, const cl_program *headers, const char **names)
+{
+    enum { HEADERS = 64 };
+    struct gdx_calm calm;
     int saved = errno;
-    const char *text = options ? options : "";
-    size_t length = strlen(text) + 1, bytes = 0;
-    char *copy = gdx_on() ? joined(1, &text, &length, &bytes) : NULL;
-    if (!copy)
+    const char *texts[4 * HEADERS + 4] = { "\1", options ? options : "" };
+    size_t lengths[4 * HEADERS + 4] = { 0 }, bytes = 0;
+    cl_uint at = 2;
+    bool known_all = gdx_on() && count <= HEADERS;
+    for (cl_uint i = 0; known_all && i < count; i++) {
+        texts[at++] = "\3";
+        texts[at++] = names[i];
+        texts[at++] = "\2";
+        known_all = source_of(headers[i], &texts[at], &lengths[at]);
+        at++;
+    }
+    texts[at++] = "\2";
+    known_all = known_all && source_of(program, &texts[at], &lengths[at]);
+    char *part = known_all ? joined(at + 1, texts, lengths, &bytes) : NULL, *old = part;
+    size_t old_bytes = bytes;
+    if (!gdx_on())
         return;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct program *known = program_at(program);
-    char *old = known ? known->options : copy;
-    size_t old_bytes = known ? known->options_bytes : bytes;
     if (known) {
-        known->options = copy;
-        known->options_bytes = bytes;
-        known->headers = headers != 0;
+        old = known->part;
+        old_bytes = known->part_bytes;
+        known->part = part;
+        known->part_bytes = bytes;
     }
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
     if (old)
@@ -287,24 +315,28 @@ void gdx_cl_check_compiled(cl_program program, const char *options, cl_uint head
     errno = saved;
 }
 
-/* The source and the options of what was linked stay where they are: the caller holds it while it links. */
-static void check_linked(cl_program linked, cl_program from, cl_uint count, const cl_device_id *devices)
+/* The parts of what was linked stay where they are: the caller holds it while it links. */
+static void check_linked(cl_program linked, cl_uint inputs, const cl_program *from, cl_uint count, const cl_device_id *devices)
 {
+    enum { INPUTS = 64 };
     struct gdx_calm calm;
-    struct program found = { 0 };
+    const char *texts[INPUTS];
+    size_t lengths[INPUTS];
+    bool all = inputs <= INPUTS;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
-    struct program *known = program_at(from);
-    if (known)
-        found = *known;
-    gdx_unlock(GDX_LOCK_CHECKS, &calm);
-    if (!found.source || !found.options) {
-        gdx_cl_check_cannot(linked, "it is not built from source");
-    } else if (found.headers) {
-        gdx_cl_check_cannot(linked, "it is compiled with headers that are programs of their own");
-    } else {
-        gdx_cl_check_source(linked, 1, (const char **)&found.source, &found.source_bytes);
-        gdx_cl_check_build(linked, count, devices, found.options);
+    for (cl_uint i = 0; all && i < inputs; i++) {
+        struct program *known = program_at(from[i]);
+        all = known && known->part;
+        texts[i] = all ? known->part : NULL;
+        lengths[i] = all ? known->part_bytes : 0;
     }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (!all) {
+        gdx_cl_check_cannot(linked, "it is not built from source");
+        return;
+    }
+    gdx_cl_check_source(linked, inputs, texts, lengths);
+    gdx_cl_check_build(linked, count, devices, "");
 }
 
 cl_program gdx_cl_check_clLinkProgram(cl_context context, cl_uint num_devices, const cl_device_id *devices, const char *options,
@@ -316,19 +348,17 @@ cl_program gdx_cl_check_clLinkProgram(cl_context context, cl_uint num_devices, c
     bool library = options && strstr(options, "-create-library");
     if (!linked || library || !gdx_checks() || !gdx_on())
         return linked;
-    if (num_input_programs == 1 && input_programs)
-        check_linked(linked, input_programs[0], num_devices, devices);
-    else
-        gdx_cl_check_cannot(linked, "it is linked from several programs");
+    if (num_input_programs && input_programs)
+        check_linked(linked, num_input_programs, input_programs, num_devices, devices);
     return linked;
 }
 
 /* ---- kernels ---- */
 
-/* One word of a kernel's line: "r", "n:0", "w:0:4", "u:0", "l:2:4", "x:1". */
+/* One word of a kernel's line: "r", "n:0", "w:0:4", "u:0", "l:2:4", "x:1", "v:0:4". */
 static bool read_spec(const char *word, struct gdx_cl_spec *spec)
 {
-    static const char letters[] = "rnwulx";
+    static const char letters[] = "rnwulxv";
     const char *at = strchr(letters, word[0]);
     unsigned argument = 0, grain = 4;
     if (!at || !*at)
@@ -374,26 +404,45 @@ static void read_proof(const char *head, const char *name, struct gdx_cl_checked
         memcpy(plan->proof, line + strlen(start), length);
 }
 
-static void keep_kernel(cl_kernel kernel, const struct gdx_cl_checked *plan)
+static void let_go(cl_kernel ours)
+{
+    if (ours)
+        gdx_cl_next.clReleaseKernel(ours);
+}
+
+static void keep_kernel(cl_kernel kernel, const struct gdx_cl_checked *plan, const struct gdx_cl_checked *light)
 {
     struct gdx_calm calm;
     bool kept = false;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct kernel *place = kernel_place(kernel);
     if (place) {
-        *place = (struct kernel){ .kernel = kernel, .references = 1, .checked = *plan };
+        place->kernel = kernel;
+        place->references = 1;
+        place->checked = *plan;
+        place->light = *light;
         kept = true;
     }
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
-    if (!kept)
-        gdx_cl_next.clReleaseKernel(plan->kernel);
+    if (!kept) {
+        let_go(plan->kernel);
+        let_go(light->kernel);
+    }
+}
+
+static bool read_kernel(const char *head, const char *name, struct gdx_cl_checked *plan)
+{
+    if (!read_plan(head, name, plan))
+        return false;
+    read_proof(head, name, plan);
+    return true;
 }
 
 void gdx_cl_check_kernel(cl_program program, cl_kernel kernel)
 {
     struct gdx_calm calm;
-    struct gdx_cl_checked plan = { 0 };
-    char name[NAME];
+    struct gdx_cl_checked plan = { 0 }, light = { 0 };
+    char name[NAME], light_name[NAME + 16];
     cl_int status = CL_SUCCESS;
     cl_program ours = NULL;
     int saved = errno;
@@ -402,17 +451,18 @@ void gdx_cl_check_kernel(cl_program program, cl_kernel kernel)
         return;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct program *known = program_at(program);
-    bool planned = known && known->ours && read_plan(known->reply.head, name, &plan);
-    if (planned)
-        read_proof(known->reply.head, name, &plan);
+    bool planned = known && known->ours && read_kernel(known->reply.head, name, &plan);
+    snprintf(light_name, sizeof light_name, "gdx_light_%s", name);
+    bool has_light = planned && read_kernel(known->reply.head, light_name, &light);
     if (planned && gdx_cl_next.clRetainProgram(known->ours) == CL_SUCCESS)
         ours = known->ours;
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
     if (ours) {
         plan.kernel = gdx_cl_next.clCreateKernel(ours, name, &status);
+        light.kernel = has_light && plan.kernel ? gdx_cl_next.clCreateKernel(ours, light_name, &status) : NULL;
         gdx_cl_next.clReleaseProgram(ours);
         if (plan.kernel)
-            keep_kernel(kernel, &plan);
+            keep_kernel(kernel, &plan, &light);
         else
             note_missing(program, name, "the driver made no kernel from the rewritten source");
     }
@@ -421,13 +471,15 @@ void gdx_cl_check_kernel(cl_program program, cl_kernel kernel)
 
 void gdx_cl_check_copy(cl_kernel from, cl_kernel to)
 {
-    struct gdx_cl_checked plan;
+    struct gdx_cl_checked plan, light = { 0 };
     cl_int status = CL_SUCCESS;
     if (!to || !gdx_cl_next.clCloneKernel || !gdx_cl_checked_kernel(from, &plan))
         return;
     plan.kernel = gdx_cl_next.clCloneKernel(plan.kernel, &status);
+    if (gdx_cl_light_kernel(from, &light))
+        light.kernel = plan.kernel ? gdx_cl_next.clCloneKernel(light.kernel, &status) : NULL;
     if (plan.kernel)
-        keep_kernel(to, &plan);
+        keep_kernel(to, &plan, &light);
 }
 
 void gdx_cl_check_retain(cl_kernel kernel)
@@ -445,21 +497,23 @@ void gdx_cl_check_retain(cl_kernel kernel)
 void gdx_cl_check_release(cl_kernel kernel)
 {
     struct gdx_calm calm;
-    cl_kernel last = NULL;
+    cl_kernel last = NULL, light = NULL;
     if (!gdx_on())
         return;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct kernel *known = kernel_at(kernel);
     if (known && --known->references <= 0) {
         last = known->checked.kernel;
-        *known = (struct kernel){ 0 };
+        light = known->light.kernel;
+        known->kernel = NULL;
+        known->checked.kernel = known->light.kernel = NULL;
     }
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
-    if (last)
-        gdx_cl_next.clReleaseKernel(last);
+    let_go(last);
+    let_go(light);
 }
 
-bool gdx_cl_checked_kernel(cl_kernel kernel, struct gdx_cl_checked *out)
+static bool copied(cl_kernel kernel, bool light, struct gdx_cl_checked *out)
 {
     struct gdx_calm calm;
     bool found = false;
@@ -467,12 +521,23 @@ bool gdx_cl_checked_kernel(cl_kernel kernel, struct gdx_cl_checked *out)
         return false;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct kernel *known = kernel_at(kernel);
-    if (known && known->checked.kernel) {
-        *out = known->checked;
+    const struct gdx_cl_checked *plan = known ? light ? &known->light : &known->checked : NULL;
+    if (plan && plan->kernel) {
+        *out = *plan;
         found = true;
     }
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
     return found;
+}
+
+bool gdx_cl_checked_kernel(cl_kernel kernel, struct gdx_cl_checked *out)
+{
+    return copied(kernel, false, out);
+}
+
+bool gdx_cl_light_kernel(cl_kernel kernel, struct gdx_cl_checked *out)
+{
+    return copied(kernel, true, out);
 }
 
 /* From now on the program's own kernel is launched. */
@@ -480,14 +545,16 @@ void gdx_cl_check_gives_up(cl_kernel kernel, const char *why)
 {
     struct gdx_calm calm;
     char name[NAME] = "";
-    cl_kernel ours = NULL;
+    cl_kernel ours = NULL, light = NULL;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct kernel *known = kernel_at(kernel);
     if (known) {
         ours = known->checked.kernel;
-        known->checked.kernel = NULL;
+        light = known->light.kernel;
+        known->checked.kernel = known->light.kernel = NULL;
     }
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    let_go(light);
     if (!ours)
         return;
     gdx_cl_next.clReleaseKernel(ours);
@@ -495,15 +562,27 @@ void gdx_cl_check_gives_up(cl_kernel kernel, const char *why)
     note_missing(NULL, name, why);
 }
 
+static bool taken(cl_kernel ours, cl_uint index, size_t size, const void *value, bool svm)
+{
+    return !ours || CL_SUCCESS == (svm ? gdx_cl_next.clSetKernelArgSVMPointer(ours, index, value)
+                                       : gdx_cl_next.clSetKernelArg(ours, index, size, value));
+}
+
 void gdx_cl_check_argument(cl_kernel kernel, cl_uint index, size_t size, const void *value, bool svm)
 {
-    struct gdx_cl_checked plan;
+    struct gdx_calm calm;
+    cl_kernel ours = NULL, light = NULL;
     int saved = errno;
-    if (!gdx_cl_checked_kernel(kernel, &plan))
+    if (!gdx_on())
         return;
-    cl_int status = svm ? gdx_cl_next.clSetKernelArgSVMPointer(plan.kernel, index, value)
-                        : gdx_cl_next.clSetKernelArg(plan.kernel, index, size, value);
-    if (status != CL_SUCCESS)
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct kernel *known = kernel_at(kernel);
+    if (known) {
+        ours = known->checked.kernel;
+        light = known->light.kernel;
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (!taken(ours, index, size, value, svm) || !taken(light, index, size, value, svm))
         gdx_cl_check_gives_up(kernel, "the driver took an argument for the program's kernel but not for the checked one");
     errno = saved;
 }

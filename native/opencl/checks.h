@@ -28,7 +28,7 @@ void gdx_cl_check_source(cl_program program, cl_uint count, const char **strings
 void gdx_cl_check_cannot(cl_program program, const char *why);
 void gdx_cl_check_program_released(cl_program program);
 void gdx_cl_check_build(cl_program program, cl_uint count, const cl_device_id *devices, const char *options);
-void gdx_cl_check_compiled(cl_program program, const char *options, cl_uint headers);
+void gdx_cl_check_compiled(cl_program program, const char *options, cl_uint count, const cl_program *headers, const char **names);
 void gdx_cl_check_kernel(cl_program program, cl_kernel kernel);
 void gdx_cl_check_copy(cl_kernel from, cl_kernel to);
 void gdx_cl_check_retain(cl_kernel kernel);
@@ -36,7 +36,7 @@ void gdx_cl_check_release(cl_kernel kernel);
 void gdx_cl_check_argument(cl_kernel kernel, cl_uint index, size_t size, const void *value, bool svm);
 
 /* What one more argument of a kernel of ours is made from. */
-enum gdx_cl_extra { GDX_EXTRA_REPORT, GDX_EXTRA_SIZE, GDX_EXTRA_RACES, GDX_EXTRA_WRITTEN, GDX_EXTRA_LOCAL, GDX_EXTRA_UNSEEN };  /* r n w u l x */
+enum gdx_cl_extra { GDX_EXTRA_REPORT, GDX_EXTRA_SIZE, GDX_EXTRA_RACES, GDX_EXTRA_WRITTEN, GDX_EXTRA_LOCAL, GDX_EXTRA_UNSEEN, GDX_EXTRA_READ };  /* r n w u l x v */
 struct gdx_cl_spec { uint8_t what, grain; uint16_t argument; };
 enum { GDX_SPECS = 256, GDX_PROOF = 2048 };
 struct gdx_cl_checked {
@@ -44,9 +44,10 @@ struct gdx_cl_checked {
     uint32_t number, sites;  /* of the program; how many places are checked */
     uint32_t arguments, spec_count;
     struct gdx_cl_spec specs[GDX_SPECS];
-    char proof[GDX_PROOF];   /* conditions under which no check can fail; empty: there are none */
+    char proof[GDX_PROOF];   /* conditions under which no check can fail, or a light kernel may run; empty: there are none */
 };
 bool gdx_cl_checked_kernel(cl_kernel kernel, struct gdx_cl_checked *out);
+bool gdx_cl_light_kernel(cl_kernel kernel, struct gdx_cl_checked *out);  /* with fewer checks, where its proof holds */
 void gdx_cl_check_gives_up(cl_kernel kernel, const char *why);
 
 /* ---- checks_launch.c ---- */

@@ -14,7 +14,8 @@ from cli_kit import HERE, Gpudx
 from support import stand_in_sanitizer
 
 from gpudx import casefile
-from gpudx.cli.run import has_faults, with_value
+from gpudx.cli.run import has_faults
+from gpudx.cli.run_options import with_value
 from gpudx.model import Case, Instrument, Outcome
 
 
@@ -127,7 +128,7 @@ def test_a_tool_that_checked_nothing_is_not_clean(state: str, faulty: bool) -> N
 def test_values_of_options_that_may_stand_alone() -> None:
     """They are written down once more in the command line, which must not import the modules that have them."""
     from gpudx.backends.cuda.sanitizer import CHECKS
-    from gpudx.cli.run import ALONE, KERNEL_CHECKS
+    from gpudx.cli.run_options import ALONE, KERNEL_CHECKS
     from gpudx.cli.sanitizing import AUTOMATIC
     from gpudx.kernel_checks.checks import ALL
     from gpudx.lab.fenced import EDGES

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from support.detecting import Look, Make
 from support.opencl import OpenCL
+from support.synthetic import World
 
-IGNORED, FAILED, UNWRITTEN = "ignored-error", "failed-call", "read-before-write"
+INVALID_NAME = -46
+IGNORED, FAILED, UNWRITTEN, REJECTED = "ignored-error", "failed-call", "read-before-write", "kernel-does-not-build"
 
 
 def test_failed_build_and_its_followers(opencl: OpenCL) -> None:
@@ -21,9 +23,47 @@ def test_failed_build_and_its_followers(opencl: OpenCL) -> None:
 def test_program_that_stops_at_the_failure(opencl: OpenCL) -> None:
     run = opencl.run("ignored", "checked")
     assert not run.of(IGNORED)
-    finding = run.only(FAILED)
-    assert finding.site is not None and finding.site.call == "clBuildProgram"
-    assert any("nonsense" in e.text for e in finding.evidence), "the compiler's words are missing"
+    assert run.only(FAILED).site == run.only(REJECTED).site
+    finding = run.only(REJECTED)
+    assert finding.site is not None and finding.site.call == "clBuildProgram" and finding.certainty == "observed"
+    assert "line 1: use of undeclared identifier 'nonsense'" in finding.message
+    assert "line 1 of the source: kernel void f(global int *x) { x[0] = nonsense; }" in [e.text for e in finding.evidence]
+
+
+def test_build_options_that_the_driver_refuses(world: Make, look: Look) -> None:
+    process = world()
+    process.call("clBuildProgram", texts={"options": "-cl-fast-math"}, program=process.program, status=-43)
+    (finding,) = [f for f in look(process, "exit", exit_code=1) if f.id == REJECTED]
+    assert "does not accept the build options '-cl-fast-math'" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        ("error: /cache/tempfile_HDu.cl:2:17: use of undeclared identifier 'y'\nerror: Device failed to build", "line 2: use of "),
+        ("1:2:9: error: unknown type name 'half9'\n1:3:1: error: expected ';'", "line 2: unknown type name 'half9'"),
+        ("<kernel>:2:5: error: expected expression\n", "line 2: expected expression"),
+        ('"/tmp/OCL1T1.cl", line 2: error: identifier "y" is undefined', 'line 2: identifier "y" is undefined'),
+        ("In file included from 1:1:\n./sizes.h:7:2: fatal error: 'tile.h' file not found", "./sizes.h:7: 'tile.h' file not found"),
+        ("ptxas error   : Entry function 'add' uses too much shared data (0xd000 bytes, 0xc000 max)", "uses too much shared data"),
+        ("", "The driver did not build a kernel's source"),
+        ("warning: unused variable\n1:2:9: warning: implicit conversion", "The driver did not build a kernel's source"),
+    ],
+)
+def test_the_first_error_of_a_build_log(world: Make, look: Look, log: str, said: str) -> None:
+    process = world(source="kernel void add(global int *x) {\n\tx[0] = y;\n}\n")
+    process.call("clBuildProgram", program=process.program, status=-11)
+    process.note("note_build_log", {"program": process.program}, text=log)
+    (finding,) = [f for f in look(process, "exit", exit_code=1) if f.id == REJECTED]
+    assert said in finding.message, finding.message
+
+
+def test_a_build_that_fails_and_one_that_replaces_it_are_silent(world: Make, look: Look) -> None:
+    process = world()
+    process.call("clBuildProgram", program=process.program, status=-11)
+    process.note("note_build_log", {"program": process.program}, text="1:1:1: error: no subgroups here")
+    process.call("clBuildProgram", program=process.program)
+    assert not [f for f in look(process, "exit", exit_code=1) if f.id == REJECTED]
 
 
 @pytest.mark.parametrize(
@@ -88,3 +128,47 @@ def test_read_before_write(opencl: OpenCL, mode: str, text: str) -> None:
 @pytest.mark.parametrize("mode", ["fill", "write", "host", "map", "part", "whole", "launch"])
 def test_written_buffers_are_silent(opencl: OpenCL, mode: str) -> None:
     assert not opencl.run("unwritten", mode).findings
+
+
+# ---- kernel-not-found ----
+
+
+SOURCE = """
+#define TILE 16
+__attribute__((reqd_work_group_size(TILE, 1, 1))) kernel void scale_rows(global float *a) {}
+__kernel __attribute__((vec_type_hint(float4))) void sum(global float *a) { scale(a); }
+"""
+
+
+def asks_for(process: World, name: str, status: int = 0) -> None:
+    process.call("clCreateKernel", texts={"kernel_name": name}, program=process.program, result=0, status=status)
+
+
+def test_a_kernel_that_the_source_does_not_have(world: Make, look: Look) -> None:
+    process = world(source=SOURCE)
+    asks_for(process, "scale_row", INVALID_NAME)
+    (finding,) = [f for f in look(process, "exit", exit_code=1) if f.id == "kernel-not-found"]
+    assert "no kernel 'scale_row'" in finding.message and "'scale_rows' is the nearest name" in finding.message
+    assert finding.evidence[1].text == "the kernels of its source: scale_rows and sum"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '#include "kernels.h"\n' + SOURCE,
+        "#define K __kernel\nK void scale_row(global int *a) {}\nkernel void f(global int *a) {}",
+        "#define NAME(x) scale_##x\nkernel void NAME(row)(global int *a) {}",
+        "",
+    ],
+)
+def test_names_that_cannot_be_read_are_not_missed(world: Make, look: Look, source: str) -> None:
+    process = world(source=source)
+    asks_for(process, "scale_row", INVALID_NAME)
+    assert not [f for f in look(process, "exit", exit_code=1) if f.id == "kernel-not-found"]
+
+
+def test_a_second_name_that_is_there_is_silent(world: Make, look: Look) -> None:
+    process = world(source=SOURCE)
+    asks_for(process, "sum_fast", INVALID_NAME)
+    process.create("clCreateKernel", texts={"kernel_name": "sum"}, program=process.program)
+    assert not [f for f in look(process, "exit", exit_code=1) if f.id == "kernel-not-found"]

@@ -14,7 +14,7 @@ from support.opencl import PROGRAMS, OpenCL, Recorded
 from support.typed import label
 from test_correct_programs import INCIDENTS
 
-from gpudx.diagnose import diagnose, fenced_runs, poisoned_runs, serialised_runs
+from gpudx.diagnose import diagnose, fenced_runs, left_undone, poisoned_runs
 from gpudx.model import Finding
 from gpudx.model.how import Fence
 
@@ -138,7 +138,7 @@ def test_waits_are_recorded_like_any_other(opencl: OpenCL) -> None:
 
 
 def test_what_was_not_waited_for_is_said(opencl: OpenCL) -> None:
-    told = serialised_runs.not_checked([opencl.run("edges", "order", **SERIALISED).facts])
+    told = left_undone.not_checked([opencl.run("edges", "order", **SERIALISED).facts])
     assert sorted(told) == [
         "At least 1 launch under --serialise had no wait behind: a user event was open.",
         "At least 1 launch under --serialise had no wait behind: made in a callback.",

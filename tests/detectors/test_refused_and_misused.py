@@ -1,4 +1,4 @@
-"""refused-range, no-device, wrong-context-handle, buffer-used-while-mapped, empty-launch, and launch limits without a refusal."""
+"""refused-value, no-device, wrong-context-handle, buffer-used-while-mapped, empty-launch, and launch limits without a refusal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import struct
 
 import pytest
 from support.detecting import Look, Make
-from support.synthetic import GLOBAL, Arg, World
+from support.synthetic import GLOBAL, LOCAL, Arg, World
 
 from gpudx.model import Finding
 
@@ -23,13 +23,13 @@ def read(process: World, buffer: int, offset: int, size: int, **more: int) -> in
     return process.call("clEnqueueReadBuffer", **{**fields, **more})
 
 
-# ---- refused-range ----
+# ---- refused-value ----
 
 
 def test_a_refused_read_says_both_sizes(world: Make, look: Look) -> None:
     process = world()
     read(process, process.buffer(4096), 0, 1 << 20, status=INVALID)
-    (finding,) = of(look(process, "exit", exit_code=1), "refused-range")
+    (finding,) = of(look(process, "exit", exit_code=1), "refused-value")
     assert "asks for 1,048,576 bytes of buffer #1, which has 4,096 bytes" in finding.message
     assert finding.causes == ("copy-range",)
     assert finding.severity == "error"
@@ -38,7 +38,7 @@ def test_a_refused_read_says_both_sizes(world: Make, look: Look) -> None:
 def test_a_negative_size_is_shown_as_such(world: Make, look: Look) -> None:
     process = world()
     read(process, process.buffer(64), 0, (1 << 64) - 8, status=INVALID)
-    (finding,) = of(look(process, "exit", exit_code=1), "refused-range")
+    (finding,) = of(look(process, "exit", exit_code=1), "refused-value")
     assert "-8 as a signed number" in finding.message
 
 
@@ -48,23 +48,23 @@ def test_a_read_that_fits_and_was_refused_for_another_reason_is_not_explained(
 ) -> None:
     process = world()
     read(process, process.buffer(4096), **fields, status=INVALID)
-    assert not of(look(process, "exit", exit_code=1), "refused-range")
+    assert not of(look(process, "exit", exit_code=1), "refused-value")
 
 
 def test_a_fill_whose_offset_is_no_multiple_of_its_pattern(world: Make, look: Look) -> None:
     process = world()
     words = {"queue": process.queue, "buffer": process.buffer(4096), "pattern_size": 16, "size": 1024}
     process.call("clEnqueueFillBuffer", **words, offset=24, status=INVALID)
-    (finding,) = of(look(process, "exit", exit_code=1), "refused-range")
+    (finding,) = of(look(process, "exit", exit_code=1), "refused-value")
     assert "the offset 24 is not a multiple of the pattern's 16 bytes" in finding.message
-    assert finding.causes == ("refused-range",)
+    assert finding.causes == ("refused-value",)
 
 
 def test_a_part_that_ends_behind_its_buffer(world: Make, look: Look) -> None:
     process = world()
     region = {"create_info": struct.pack("<2Q", 4096, 4096)}
     process.call("clCreateSubBuffer", buffer=process.buffer(6000), arrays=region, status=INVALID)
-    (finding,) = of(look(process, "exit", exit_code=1), "refused-range")
+    (finding,) = of(look(process, "exit", exit_code=1), "refused-value")
     assert "4,096 bytes from byte 4,096 on of buffer #1, which has 6,000 bytes" in finding.message
 
 
@@ -183,3 +183,119 @@ def test_a_refused_launch_whose_result_is_used_unless_it_is_made_again(
     read(process, buffer, 0, 64)
     (finding,) = of(look(process), "launch-refused")
     assert finding.severity == severity
+
+
+# ---- refused-value: flags, pointers, lists, pitches and arguments ----
+
+
+def refused(look: Look, process: World) -> str:
+    (finding,) = of(look(process, "exit", exit_code=1), "refused-value")
+    return finding.message
+
+
+@pytest.mark.parametrize(
+    ("flags", "host_ptr", "says"),
+    [
+        (0x20, 0, "CL_MEM_COPY_HOST_PTR needs a host pointer, and it is null"),
+        (0x1, 0x5000, "a host pointer is passed, but the flags have neither"),
+        (0x6, 0, "CL_MEM_WRITE_ONLY and CL_MEM_READ_ONLY exclude each other"),
+        (0x18, 0x5000, "CL_MEM_USE_HOST_PTR and CL_MEM_ALLOC_HOST_PTR exclude each other"),
+    ],
+)
+def test_flags_and_host_pointer(world: Make, look: Look, flags: int, host_ptr: int, says: str) -> None:
+    process = world()
+    process.call("clCreateBuffer", context=process.context, flags=flags, size=64, host_ptr=host_ptr, status=-37)
+    assert says in refused(look, process)
+
+
+def test_good_flags_that_were_refused_for_another_reason_are_not_explained(world: Make, look: Look) -> None:
+    process = world()
+    process.call("clCreateBuffer", context=process.context, flags=0x24, size=64, host_ptr=0x5000, status=-4)
+    assert not of(look(process, "exit", exit_code=1), "refused-value")
+
+
+@pytest.mark.parametrize(
+    ("index", "size", "value", "says"),
+    [
+        (2, 4, 0x5000, "there is no argument 2: the kernel has 2 (0 to 1)"),
+        (1, 64, 0x5000, "argument 1 is local memory, which takes a size in bytes and a null value"),
+        (1, 0, 0, "argument 1 is local memory, and its size is 0"),
+    ],
+)
+def test_refused_arguments(world: Make, look: Look, index: int, size: int, value: int, says: str) -> None:
+    process = world()
+    kernel = process.kernel("add", [POINTER, Arg("float*", "tile", LOCAL)])
+    process.call("clSetKernelArg", kernel=kernel, index=index, size=size, pointer=value, status=-49)
+    assert says in refused(look, process)
+
+
+def test_lists_of_events(world: Make, look: Look) -> None:
+    process = world()
+    words = {"queue": process.queue, "buffer": process.buffer(64), "blocking": 1, "size": 64, "ptr": 0x5000}
+    process.call("clEnqueueReadBuffer", **words, arrays={"waits": struct.pack("<2Q", 0x7000, 0)}, status=-57)
+    assert "event 1 of the wait list is null" in refused(look, process)
+
+
+def test_an_overlapping_copy(world: Make, look: Look) -> None:
+    process = world()
+    one = process.buffer(4096)
+    sides = {"src_buffer": one, "dst_buffer": one, "src_offset": 0, "dst_offset": 100}
+    process.call("clEnqueueCopyBuffer", queue=process.queue, **sides, size=200, status=-8)
+    assert "source (bytes 0 to 199) and destination (from byte 100 on) overlap" in refused(look, process)
+
+
+def test_pitches(world: Make, look: Look) -> None:
+    process = world()
+    arrays = {"region": struct.pack("<3Q", 256, 4, 1), "buffer_origin": bytes(24), "host_origin": bytes(24)}
+    words = {"queue": process.queue, "buffer": process.buffer(4096), "ptr": 0x5000, "buffer_row_pitch": 128, "host_row_pitch": 256}
+    process.call("clEnqueueReadBufferRect", **words, arrays=arrays, status=INVALID)
+    assert refused(look, process).endswith("a row of 256 bytes does not fit the buffer row pitch of 128.")
+
+
+def test_an_address_that_was_never_mapped(world: Make, look: Look) -> None:
+    process = world()
+    process.call("clEnqueueUnmapMemObject", queue=process.queue, mem=process.buffer(64), mapped=0x1230, status=INVALID)
+    assert "0x1230 is not an address that a map of this program returned" in refused(look, process)
+
+
+@pytest.mark.parametrize(("offset", "found"), [(0, 1), (3072, 0)])
+def test_a_second_part_does_not_replace_a_copy_that_was_refused(world: Make, look: Look, offset: int, found: int) -> None:
+    """The rest of a block that wraps begins elsewhere; one that is tried again with less begins at the same byte."""
+    process = world()
+    words = {"queue": process.queue, "src_buffer": process.buffer(2048), "dst_buffer": process.buffer(4096)}
+    process.call("clEnqueueCopyBuffer", **words, src_offset=0, dst_offset=3072, size=2048, status=INVALID)
+    process.call("clEnqueueCopyBuffer", **words, src_offset=0, dst_offset=offset, size=1024)
+    assert len(of(look(process, "passed"), "refused-value")) == found
+
+
+# ---- arguments-overlap ----
+
+
+def part_of(process: World, buffer: int, origin: int, size: int) -> int:
+    return process.create("clCreateSubBuffer", buffer=buffer, arrays={"create_info": struct.pack("<2Q", origin, size)})
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "space", "found"),
+    [
+        ((0, 1024), (256, 1024), POINTER, 1),
+        ((0, 1024), (256, 1024), Arg("int*", "x", GLOBAL, qualifiers=1), 0),  # both only read
+        ((0, 1024), (1024, 1024), POINTER, 0),
+        ((0, 1024), (256, 256), POINTER, 0),  # one inside the other
+        ((0, 1024), (0, 1024), POINTER, 0),
+    ],
+)
+def test_parts_of_one_buffer(
+    world: Make, look: Look, first: tuple[int, int], second: tuple[int, int], space: Arg, found: int
+) -> None:
+    process = world()
+    whole = process.buffer(4096)
+    kernel = process.kernel("step", [Arg("int*", "src", GLOBAL, qualifiers=1), space])
+    process.set_arg(kernel, 0, part_of(process, whole, *first))
+    process.set_arg(kernel, 1, part_of(process, whole, *second))
+    process.launch(kernel, (64,))
+    findings = of(look(process, "exit", exit_code=1), "arguments-overlap")
+    assert len(findings) == found
+    if found:
+        assert "they share 768 bytes" in findings[0].message and findings[0].root is not None
+        assert [f.severity for f in of(look(process, "passed"), "arguments-overlap")] == ["warning"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.cuda_world import CudaWorld
 
-from gpudx.diagnose import fenced_runs, gave_up
+from gpudx.diagnose import fenced_runs, left_undone
 from gpudx.facts import Facts, derive
 from gpudx.model.how import Fence
 
@@ -45,10 +45,10 @@ def test_each_kind_once_with_its_highest_count(cuda: CudaWorld, tmp_path: Path) 
     for count in (1, 2, 4):
         cuda.note("note_gave_up", {"times": count}, "This was not done")
     cuda.note("note_gave_up", {"times": 1}, "That was not done")
-    shown = gave_up.not_checked([facts(cuda, tmp_path)])
+    shown = left_undone.not_checked([facts(cuda, tmp_path)])
     assert shown == ("This was not done (at least 4 times).", "That was not done (at least once).")
 
 
 def test_a_run_in_which_all_was_done(cuda: CudaWorld, tmp_path: Path) -> None:
     cuda.alloc(64)
-    assert gave_up.not_checked([facts(cuda, tmp_path)]) == ()
+    assert left_undone.not_checked([facts(cuda, tmp_path)]) == ()

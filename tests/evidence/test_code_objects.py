@@ -18,7 +18,7 @@ from support.device_images import CUBIN, entry, fat
 
 from gpudx.elf.sections import Elf
 from gpudx.errors import UserError
-from gpudx.evidence import _amd_isa, _compressed, code_objects, recognise
+from gpudx.evidence import _amd_isa, _compressed, code_objects
 from gpudx.evidence._amd_code import read as read_amd
 from gpudx.evidence._device_code import Contents, Image, Kernel
 from gpudx.evidence._msgpack import BadMessage, unpack
@@ -261,15 +261,11 @@ def test_no_device_code_at_all(data: bytes) -> None:
         contents(data)
 
 
-def test_what_is_sniffed(tmp_path: Path) -> None:
-    assert code_objects.sniff(code_object()) == code_objects.sniff(bundle([])) == 1.0
-    assert code_objects.sniff("nothing of the kind") == 0 and code_objects.sniff(b"\x7fELF" + bytes(60)) == 0.3
+def test_dumps_and_folders_are_refused(tmp_path: Path) -> None:
     core = bytearray(code_object())
     core[16] = 4
-    assert code_objects.sniff(bytes(core)) == 0
     with pytest.raises(UserError, match="is a core dump"):
         contents(bytes(core))
-    assert recognise(code_object())[0][1] is code_objects
     with pytest.raises(UserError, match="cannot be read"):
         code_objects.read(tmp_path)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gpudx.errors import UserError
-from gpudx.evidence import compute_sanitizer, cuda_coredump, cuda_progress, recognise
+from gpudx.evidence import compute_sanitizer
 from gpudx.evidence._sanitizer_records import HostFrame, Location, host_frame, location
-from gpudx.evidence.compute_sanitizer import parse, read, records, sniff, to_findings
+from gpudx.evidence.compute_sanitizer import parse, read, records, to_findings
 
 BANNER = "========= COMPUTE-SANITIZER\n"
 CLEAN = BANNER + "my program says hello\n========= ERROR SUMMARY: 0 errors\n"
@@ -112,7 +112,7 @@ def test_a_program_that_fails_by_itself_is_noted() -> None:
             "ERROR SUMMARY: 0 errors",
         )
     )
-    assert report.status == "clean" and report.target_failed
+    assert report.status == "clean"
 
 
 # -- memcheck
@@ -150,9 +150,7 @@ def test_thousands_become_one_fault_per_site() -> None:
     writes, reads = report.faults
     assert (writes.count, reads.count) == (2000, 1)
     assert str(writes.addresses) == "0x7f0000000400 to 0x7f000000233c" and str(writes.blocks) == "(0,0,0) to (7,0,0)"
-    assert (
-        str(writes.threads) == "(0,0,0) to (255,0,0)" and writes.distances is not None and writes.distances.high == 7997
-    )
+    assert str(writes.threads) == "(0,0,0) to (255,0,0)"
     assert [f.count for f in to_findings(report)] == [2000, 1]
 
 
@@ -517,18 +515,7 @@ def test_broken_and_hostile_xml() -> None:
     assert parse("<ComputeSanitizerOutput>" + "<a>" * 5000).status == "did not run"
 
 
-# -- recognising, damage, speed
-
-
-def test_recognised() -> None:
-    assert sniff(CLEAN) == 1.0 and sniff(xml()) == 1.0 and sniff(marked("ERROR SUMMARY: 0 errors")) == 1.0
-    assert sniff(invalid()) == 0.9 and sniff("hello\n") == 0.0 and sniff(b"\x7fELF") == 0.0
-    assert [m for _, m in recognise(CLEAN)] == [compute_sanitizer]
-    assert [m for _, m in recognise(CLEAN + "[10:00:00.1] coredump: Starting GPU coredump generation\n")] == [
-        compute_sanitizer,
-        cuda_progress,
-    ]
-    assert recognise("nothing of the kind") == () and cuda_coredump not in [m for _, m in recognise(CLEAN)]
+# -- damage, speed
 
 
 def test_mutated_reports_raise_nothing() -> None:
@@ -542,7 +529,6 @@ def test_mutated_reports_raise_nothing() -> None:
                 chance.choices(b"=()0x<>&9,:+[]in \n\xff\x00", k=chance.choice((0, 1, 1, 12)))
             )
         to_findings(parse(bytes(bad)))
-        sniff(bytes(bad))
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

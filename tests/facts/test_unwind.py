@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 from support.opencl import Loader, OpenCL, find_loader
 
-from gpudx.facts.symbols import Image, Symbols
+from gpudx.elf.image import Image
+from gpudx.facts.symbols import Symbols
 from gpudx.facts.unwind import CUT, frames_of, host_stack, unwind
 from gpudx.native import PACKAGED
 from gpudx.trace import Trace, open_trace
-from gpudx.trace.reader import LastWords
+from gpudx.trace.last_words import LastWords
 
 ROOT = Path(__file__).resolve().parents[2]
 INCIDENT = ROOT / "incidents/opencl-set-rows-q4_0"

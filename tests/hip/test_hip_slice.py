@@ -8,18 +8,20 @@ import shutil
 import struct
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 from support.cuda_world import CudaWorld
 
+from gpudx.diagnose.located import located
 from gpudx.diagnose.wave_faults import joined
 from gpudx.errors import UserError
 from gpudx.evidence import _amd_waves, amd_slices
 from gpudx.evidence._amd_code import kernel_at
 from gpudx.evidence.amd_slices import Start, address_at
-from gpudx.evidence.reading import faults_in
+from gpudx.evidence.reading import Event, Log, Told, faults_in
 from gpudx.evidence.sums import Index, Load, Loop, Param, Sum
 from gpudx.facts import derive
 from gpudx.lab import disassembly
@@ -188,6 +190,9 @@ def test_a_stopped_wave_names_the_argument_not_the_nearest_buffer(world: CudaWor
     assert near and near.site and near.site.argument == 0
     assert through and through.site and through.site.argument == 1
     assert any("the machine code" in one.text for one in through.evidence)
+    event = Event("rocm-wave-stopped", "fault", "", fault=replace(fault, image=image, pc=pc))
+    notes = located(Log("log", 1, 1, (Told(event),)), [("mine", facts)]).told[0].event.notes
+    assert any(note.startswith("in the run of mine: the machine code") for note in notes), notes
 
 
 def test_another_program_at_that_place_says_nothing(world: CudaWorld, folder: Path, tmp_path: Path) -> None:
@@ -214,9 +219,11 @@ Disassembly for function item:
     0x7f08 <+8>:    global_store_dword v[2:3], v1, off
  => 0x7f10 <+16>:    s_endpgm
 """
-    (tmp_path / "waves.txt").write_text(text)
-    (fault,) = faults_in(tmp_path / "waves.txt")
-    assert (fault.image, fault.pc, fault.address) == (("/opt/app", 4096, 8192), 0xF08, 0x7F10_0000_1000)
+    page = "System event (HSA_AMD_GPU_MEMORY_FAULT_EVENT: page not present)\nFaulting page: 0x7f1000001000\n\n"
+    for above in ("", page):  # the page's first byte may be the very access
+        (tmp_path / "waves.txt").write_text(above + text)
+        (fault,) = faults_in(tmp_path / "waves.txt")
+        assert (fault.image, fault.pc, fault.address) == (("/opt/app", 4096, 8192), 0xF08, 0x7F10_0000_1000)
 
 
 def test_registers_that_a_kernel_begins_with() -> None:

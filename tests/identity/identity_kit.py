@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from gpudx.facts.symbols import Image
+from gpudx.elf.image import Image
 from gpudx.identity.built import built, made_of
 from gpudx.model import Making
 

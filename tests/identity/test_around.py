@@ -12,7 +12,7 @@ from support.device_images import CUBIN, PTX, entry, fat
 from gpudx import backends
 from gpudx.backends.cuda.images import COMPRESSED, listed, readable
 from gpudx.backends.opencl.icds import drivers
-from gpudx.facts.symbols import Image
+from gpudx.elf.image import Image
 from gpudx.identity.contents import section
 from gpudx.identity.packages import interpreters, packages
 from gpudx.identity.settings import settings

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from identity_kit import EDITED, HELLO, Make
 
-from gpudx.facts.symbols import Image
+from gpudx.elf.image import Image
 from gpudx.identity import contents, hashes
 from gpudx.identity.places import is_own
 

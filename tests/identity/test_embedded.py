@@ -6,7 +6,7 @@ from pathlib import Path
 
 from identity_kit import HELLO, Make
 
-from gpudx.facts.symbols import Image
+from gpudx.elf.image import Image
 from gpudx.identity import embedded
 
 SHA = "0123456789abcdef0123456789abcdef01234567"

@@ -53,6 +53,38 @@ def test_a_wrapper_is_skipped(folder: Path) -> None:
     assert found.around(1) == [(2, "{"), (3, "    gpu_set(k, 1, 8, &extra->d);"), (4, "    set_rows(k, 2);")]
 
 
+HIP = """__global__ void scale(float *x, int n, float by);
+void run_scale(float *x, int n, hipStream_t s) { hipLaunchKernelGGL(scale, dim3(n), dim3(64), 0, s, x, n); }
+static float *floats(size_t count)
+{
+    void *memory;
+    check(hipMalloc(&memory, count * sizeof(float)), "hipMalloc");
+    return (float *)memory;
+}
+static float *rows(size_t count)
+{
+    size_t bytes = count * 4;
+    void *memory;
+    hipMalloc(&memory, bytes);
+    return (float *)memory;
+}
+"""
+
+
+@pytest.mark.parametrize(("line", "function"), [(2, "run_scale"), (6, "floats")])
+def test_a_wrapper_that_launches_or_allocates_is_skipped(folder: Path, line: int, function: str) -> None:
+    """A kernel is passed like a variable, and the pointer is only filled."""
+    (folder / "gpu.hip").write_text(HIP)
+    found = shown(folder, "gpu.hip", line, function, 3)
+    assert found and found.function == "main"
+
+
+def test_a_size_that_the_function_computes_is_its_own(folder: Path) -> None:
+    (folder / "gpu.hip").write_text(HIP)
+    found = shown(folder, "gpu.hip", 13, "rows", 3)
+    assert found and found.function == "rows"
+
+
 def test_a_function_that_decides_something_stays(folder: Path) -> None:
     found = shown(folder, "rows.c", 4, "set_rows", 4)
     assert found and found.line == 4 and found.function == "set_rows"

@@ -20,9 +20,7 @@ def explain(question: Question) -> Reason | None:
     if kind is None:
         return None
     if given is None:
-        return Reason(
-            "host-pointer-on-device", f"the address is in {kind}, which the device cannot reach", proven=False
-        )
+        return Reason("host-pointer-on-device", f"the address is in {kind}, which the device cannot reach")
     index, value, name = given
     evidence = (Evidence(f"{name} was {value:#x}, which is in {kind} and in no device memory"),)
     return Reason(

@@ -13,6 +13,4 @@ def explain(question: Question) -> Reason | None:
     if row < 0 or any(p.object == row for p in question.pointers):
         return None
     label = question.memory(row)
-    return Reason(
-        "out-of-bounds-access", f"it landed in {label}, which the launch was not passed", object=row, proven=False
-    )
+    return Reason("out-of-bounds-access", f"it landed in {label}, which the launch was not passed", object=row)

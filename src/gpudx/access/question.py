@@ -51,7 +51,6 @@ class Reason:
     evidence: tuple[Evidence, ...] = ()
     argument: int | None = None
     object: int = -1
-    proven: bool = True  # the numbers leave no other reading
     root: Site | None = None  # the call to change, where it is not the launch
 
 

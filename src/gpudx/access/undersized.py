@@ -68,4 +68,4 @@ def _reason(
         ),
         Evidence(f"the launch was passed {need[0].name} = {need[0].value:,} and {need[1].name} = {need[1].value:,}"),
     )
-    return Reason("undersized-buffer", text, evidence, pointer.argument, pointer.object, proven=False, root=site)
+    return Reason("undersized-buffer", text, evidence, pointer.argument, pointer.object, root=site)

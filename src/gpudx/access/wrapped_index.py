@@ -36,7 +36,7 @@ def explain(question: Question) -> Reason | None:
         Evidence(f"{_product(product)} does not fit in a 32-bit signed integer"),
         Evidence(f"{pointer.name} is {question.memory(pointer.object)}"),
     )
-    return Reason("index-overflow", said, evidence, pointer.argument, pointer.object, proven=bool(inside))
+    return Reason("index-overflow", said, evidence, pointer.argument, pointer.object)
 
 
 def _computed(question: Question) -> Reason | None:

@@ -33,7 +33,7 @@ and hold these modules:
     rules              what limits a launch
     statuses           DEVICE_ERRORS: statuses that report an earlier fault of the device; ORDINARY: that are no failures;
                        CAPTURE_ERRORS: of calls that broke a capture; LAUNCHES_TELL_THEIR_OWN: a launch that reports a
-                       fault may have made it
+                       fault may have made it; ERRORS_CROSS_CONTEXTS: a call may report a fault of another context
     messages           what the driver prints: assertion(text), fault(text)
 """
 

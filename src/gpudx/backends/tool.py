@@ -80,6 +80,16 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class BuildError:
+    """A message of a driver's compiler. `line` is 0 where it names none; `file` is "" for the text that the program passed in."""
+
+    said: str
+    line: int = 0
+    column: int = 0
+    file: str = ""
+
+
+@dataclass(frozen=True)
 class QueueAbort:
     """A queue that its runtime shut down because its work failed: `does` completes "a kernel ...", `said` is what was printed."""
 

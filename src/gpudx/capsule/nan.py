@@ -13,7 +13,6 @@ from gpudx.capsule.compare import element_type
 from gpudx.capsule.model import Argument, Capsule
 
 WORDS = struct.Struct("<6Q")
-HUGE = 1 << 40
 
 
 @dataclass(frozen=True)

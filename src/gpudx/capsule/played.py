@@ -18,7 +18,6 @@ from gpudx.capsule.model import Bytes
 
 RESULT = "result.json"
 PROBLEM = 3  # exit status of a player that could not do it, and says why
-STAGES = ("starting", "building", "preparing", "launching", "reading", "done")
 
 
 @dataclass

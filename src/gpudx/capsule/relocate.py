@@ -21,10 +21,3 @@ def moved(content: Bytes, blocks: list[tuple[int, int, int]]) -> Bytes:
         inside = (was >= np.uint64(old)) & (was < np.uint64(old + size))
         words[inside] = was[inside] - np.uint64(old) + np.uint64(new)
     return out
-
-
-def moved_address(address: int, blocks: list[tuple[int, int, int]]) -> int:
-    for old, size, new in blocks:
-        if old <= address < old + size:
-            return address - old + new
-    return address

@@ -1,1 +1,1 @@
-"""Cases as a whole: the index of all of them, and one of them packed into a file."""
+"""Keeps track of cases: an index of all of them, the latest one, several merged into one, and one packed into a file."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
-from gpudx.cli.declare import Argument
+from gpudx.cli.options import RecordedPid
 from gpudx.errors import UserError
 
 VARIABLE = "GPUDX_DIR"
 
 
 def command(
-    pid: Annotated[int, Argument(metavar="PID", min=1, help="A process started by gpudx run, or a child of it.")],
+    pid: RecordedPid,
 ) -> None:
     """Show the launches in flight in a running program: per stream, with what waits behind them.
 

@@ -10,6 +10,7 @@ import click
 
 from gpudx import __version__
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.options import CaseToWrite, ResultFormat
 
 if TYPE_CHECKING:
     from gpudx.evidence.reading import Contents
@@ -23,8 +24,8 @@ def command(
     arch: Annotated[
         list[str] | None, Option(metavar="ARCH", help="Require code for ARCH: sm_90, gfx90a. May be repeated.")
     ] = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Write a case to DIR, for gpudx report.")] = None,
-    format: Annotated[str, Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
+    case: CaseToWrite = None,
+    format: ResultFormat = "terminal",
     json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Show the device code in a file: targets, kernels with registers, spills, stack and shared memory, and problems.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from gpudx.cli.declare import Argument, Option
+from gpudx.cli.declare import Option
+from gpudx.cli.options import CapsuleFile, OnDevice, Trust
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -19,17 +20,17 @@ PER_TURN = 5  # runs of one variant before the next has its turn
 
 
 def command(
-    capsule: Annotated[Path, Argument(metavar="CAPSULE", help="A .gpucapsule file.")],
+    capsule: CapsuleFile,
     variant: Annotated[
         list[Path] | None, Option(metavar="FILE", help="Another source of the kernel. May be repeated.")
     ] = None,
     define: Annotated[
         list[str] | None, Option("--define", "-D", metavar="NAME=VALUE", help="The captured source with this macro.")
     ] = None,
-    device: Annotated[str, Option(metavar="NAME", help="Run it on this device, as gpudx replay --device.")] = "",
+    device: OnDevice = "",
     rounds: Annotated[int, Option(min=2, max=1000, metavar="N", help="How often each has its turn.")] = 5,
     ulps: Annotated[int, Option(min=0, metavar="N", help="Results that differ by at most N ULP are right.")] = 0,
-    trust: Annotated[bool, Option("--trust", help="Run device binaries, as gpudx replay --trust.")] = False,
+    trust: Trust = False,
 ) -> None:
     """Run a captured kernel and variants of it in turns: are the results right, and how long does each take?
 

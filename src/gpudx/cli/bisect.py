@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from gpudx.cli.declare import Argument, Option
+from gpudx.cli.declare import Option
+from gpudx.cli.options import NewCase, Program, ResultAsJson
 from gpudx.cli.speak import say
 from gpudx.cli.times import duration
 from gpudx.errors import UserError
@@ -26,15 +27,13 @@ def command(
     good: Annotated[str, Option(metavar="REV", help="A revision without the failure.")],
     bad: Annotated[str, Option(metavar="REV", help="A revision with the failure.")],
     build: Annotated[str, Option(metavar="CMD", help="Shell command that builds the program; `true` if none is needed.")],
-    program: Annotated[
-        list[str] | None, Argument(metavar="CMD", help="The program and its arguments, after --.")
-    ] = None,
+    program: Program = None,
     runs: Annotated[int, Option(min=1, metavar="N", help="Runs of each revision; use more for intermittent failures.")] = 1,
     timeout: Annotated[
         float | None, Option(parser=duration, metavar="TIME", help="Stop a run after TIME: 30s, 2m.")
     ] = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
-    as_json: Annotated[bool, Option("--json", help="Print the result as JSON.")] = False,
+    case: NewCase = None,
+    as_json: ResultAsJson = False,
 ) -> None:
     """Find the revision that introduced a failure, by its diagnosis.
 

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import click
 
-from gpudx.cli.declare import Argument, Option
+from gpudx.cli.declare import Option
+from gpudx.cli.options import CaseFolder
 from gpudx.cli.speak import say
 from gpudx.errors import UserError
 
 
 def command(
-    case: Annotated[Path, Argument(help="A case directory.")],
+    case: CaseFolder,
     output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write the bundle to FILE. [./CASE.gpudx.zip]")] = None,
     redact: Annotated[
         bool, Option("--redact", help="Leave out home directories, secrets, environment, traces and tool output.")

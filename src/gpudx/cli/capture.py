@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from gpudx.cli.declare import Argument, Option
-from gpudx.cli.times import duration
+from gpudx.cli.options import StopAfter
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ def command(
         str | None, Option("--capture-limit", metavar="SIZE", help="Only if it reaches at most SIZE bytes. [1G]")
     ] = None,
     no_data: Annotated[bool, Option("--no-data", help="Leave the contents of buffers out.")] = False,
-    timeout: Annotated[
-        float | None, Option(parser=duration, metavar="TIME", help="Stop the program after TIME: 30s, 2m.")
-    ] = None,
+    timeout: StopAfter = None,
 ) -> None:
     """Run the program of a case again and capture the launch that its diagnosis names.
 

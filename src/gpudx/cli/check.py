@@ -9,13 +9,14 @@ from typing import Annotated
 
 import click
 
-from gpudx.cli.declare import Argument, Option
+from gpudx.cli.declare import Option
+from gpudx.cli.options import CaseFolder
 
 BROKEN, NOT_ALL = 1, 3
 
 
 def command(
-    case: Annotated[Path, Argument(help="A case directory.")],
+    case: CaseFolder,
     contracts: Annotated[Path, Option(metavar="FILE", help="The contracts; docs/contracts.md describes the format.")],
 ) -> None:
     """Check every recorded launch against contracts of kernels.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import click
 
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.options import NewCase
 from gpudx.cli.speak import say
 from gpudx.errors import UserError
 
@@ -30,7 +31,7 @@ WITHOUT_TOOLS = "opencl-python-queues"  # has no kernel to link either
 def command(
     name: Annotated[str | None, Argument(help=f"The demo. [{DEFAULT}; without a C compiler one in Python]")] = None,
     list_them: Annotated[bool, Option("--list", help="List the demos.")] = False,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
+    case: NewCase = None,
     twin: Annotated[bool, Option("--twin", help="Run the same program without the fault.")] = False,
 ) -> None:
     """Build and run a program with a real fault, and diagnose it.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.options import FormatJson
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def command(
     good: Annotated[Path, Argument(metavar="GOOD", help="The case of a good run.")],
     bad: Annotated[Path, Argument(metavar="BAD", help="The case of a bad run.")],
     format: Annotated[Form, Option("--format", "-f", help="How to show it.")] = Form.terminal,
-    as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
+    as_json: FormatJson = False,
     ignore: Annotated[
         list[str] | None, Option(metavar="ASPECT", help=f"Leave out: {', '.join(ASPECTS)}. May be repeated.")
     ] = None,

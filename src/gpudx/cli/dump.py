@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from typing import Annotated
 
-from gpudx.cli.declare import Argument
+from gpudx.cli.options import RecordedPid
 
 
 def command(
-    pid: Annotated[int, Argument(metavar="PID", min=1, help="A process started by gpudx run, or a child of it.")],
+    pid: RecordedPid,
 ) -> None:
     """Write the launches in flight in a running program as JSON. The same as gpudx attach, for programs.
 

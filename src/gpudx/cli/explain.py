@@ -13,6 +13,7 @@ import click
 from gpudx import __version__
 from gpudx.cli._follow import follow
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.options import CaseToWrite, FormatJson, Output, ResultFormat
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -33,14 +34,14 @@ def command(
     issue: Annotated[
         str | None, Option(metavar="FILE", help="A pasted bug report: write an answer that is ready to post.")
     ] = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Write a case to DIR, for gpudx report.")] = None,
+    case: CaseToWrite = None,
     run: Annotated[
         Path | None,
         Option("--run", metavar="CASE", help="The recorded run that wrote the logs: look up their addresses in it."),
     ] = None,
-    format: Annotated[str, Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
-    as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
-    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write it to FILE.")] = None,
+    format: ResultFormat = "terminal",
+    as_json: FormatJson = False,
+    output: Output = None,
     whole: Annotated[bool, Option("--full", help="Print the full report instead of the first screen.")] = False,
 ) -> None:
     """Explain a log: what failed first, what only follows, what it does not prove, and the next command.

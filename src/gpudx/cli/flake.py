@@ -13,8 +13,8 @@ import click
 
 from gpudx.cli.declare import Argument, Option
 from gpudx.cli.engine import Address, Engine, EngineOption, PerTrialCpus, PerTrialGpus, share
+from gpudx.cli.options import Budget, CaseAsJson, HangAfter, NewCase, Quiet
 from gpudx.cli.speak import clear_line, hush, renew, say
-from gpudx.cli.times import duration
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -42,29 +42,22 @@ def command(
         Argument(metavar="CMD", help="The tests: pytest, cargo test, ctest, a gtest or Catch2 binary, or any command."),
     ] = None,
     runs: Annotated[int | None, Option(min=1, metavar="N", help="Stop after N runs of the suite or of parts of it.")] = None,
-    budget: Annotated[str, Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "5m",
+    budget: Budget = "5m",
     parallel: Annotated[
         str,
         Option(metavar="OPTION", help="How to pass the number of threads to the tests: '--threads={}', 'THREADS={}'."),
     ] = "",
     threads: Annotated[int, Option(min=2, metavar="N", help="Run N tests at the same time in parallel runs.")] = THREADS,
-    timeout: Annotated[
-        float | None,
-        Option(
-            parser=duration,
-            metavar="TIME",
-            help="A run that takes longer counts as a hang: 30s, 2m. [ten times the longest]",
-        ),
-    ] = None,
+    timeout: HangAfter = None,
     confidence: Annotated[float, Option(min=50, max=99.999, metavar="PERCENT", help="Confidence of each test's verdict.")] = 99.0,
     engine: EngineOption = Engine.local,
     address: Address = None,
     per_trial_gpus: PerTrialGpus = None,
     per_trial_cpus: PerTrialCpus = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
+    case: NewCase = None,
     resume: Annotated[Path | None, Option(metavar="CASE", help="Continue a study that was stopped.")] = None,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Write the case, print nothing.")] = False,
-    as_json: Annotated[bool, Option("--json", help="Print the case as JSON.")] = False,
+    quiet: Quiet = False,
+    as_json: CaseAsJson = False,
 ) -> None:
     """Find flaky tests, the conditions in which they fail, and the cause.
 

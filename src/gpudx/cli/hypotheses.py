@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Annotated
 
 from gpudx.cli.declare import Argument
+from gpudx.cli.options import CaseFolder
 
 
 def command(
-    case: Annotated[Path, Argument(help="A case directory.")],
+    case: CaseFolder,
     file: Annotated[Path, Argument(help="The hypotheses; docs/contracts.md describes the format.")],
 ) -> None:
     """Report whether a case confirms or refutes each hypothesis in FILE, and why.

@@ -8,16 +8,17 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import click
 
-from gpudx.cli.declare import Argument, Option
+from gpudx.cli import investigate_options
 from gpudx.cli.engine import Address, Engine, EngineOption, PerTrialCpus, PerTrialGpus, share
 from gpudx.cli.given import given, joined
+from gpudx.cli.options import Budget, CaseAsJson, HangAfter, NewCase, Quiet
 from gpudx.cli.probing import Probe, probes
 from gpudx.cli.speak import clear_line, hush, renew, say
-from gpudx.cli.times import EXAMPLES, duration, seconds
+from gpudx.cli.times import EXAMPLES, seconds
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -50,62 +51,30 @@ class Wanted:
 
 def command(
     context: click.Context,
-    program: Annotated[
-        list[str],
-        Argument(metavar="CMD | CASE", help="The program and its arguments, after --; or a case to continue."),
-    ],
-    budget: Annotated[str, Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "120s",
-    runs: Annotated[int | None, Option(min=1, metavar="N", help="Stop after N runs.")] = None,
-    only: Annotated[list[str] | None, Option(metavar="EXPERIMENT", help="Run only EXPERIMENT. May be repeated.")] = None,
-    without: Annotated[list[str] | None, Option(metavar="EXPERIMENT", help="Skip EXPERIMENT. May be repeated.")] = None,
-    timeout: Annotated[
-        float | None,
-        Option(
-            parser=duration,
-            metavar="TIME",
-            help="A run that takes longer counts as a hang: 30s, 2m. [ten times the longest]",
-        ),
-    ] = None,
-    confidence: Annotated[float, Option(min=50, max=99.999, metavar="PERCENT", help="Confidence of the verdicts.")] = 99.0,
-    vary: Annotated[
-        str,
-        Option(
-            metavar="NAME=V1,V2", help="Also run with each value of the variable NAME, or of {NAME} in CMD; the last value must fail."
-        ),
-    ] = "",
-    rebuild: Annotated[
-        str, Option(metavar="CMD", help="Also run another build of the program, made by this shell command.")
-    ] = "",
-    revision: Annotated[str, Option(metavar="REV", help="Also run the program built from this git revision.")] = "",
-    build: Annotated[str, Option(metavar="CMD", help="With --revision: the shell command that builds it.")] = "",
-    wait_at: Annotated[
-        str,
-        Option(metavar="KERNEL", help="Also run with a wait only before, and only after, launches of KERNEL."),
-    ] = "",
-    check: Annotated[
-        str,
-        Option(metavar="CMD", help="A run is wrong if this shell command fails; $GPUDX_OUTPUT names the file with its output."),
-    ] = "",
-    compare: Annotated[
-        str,
-        Option(metavar="[FILE=]GOOD", help="A run is wrong if its output, or FILE, differs from the file GOOD."),
-    ] = "",
-    expect: Annotated[str, Option(metavar="REGEX", help="A run is wrong if no line that it prints matches REGEX.")] = "",
-    perturb: Annotated[
-        bool,
-        Option(
-            "--perturb",
-            help="Only test the two calls of a race: delay one, or make it wait for the other.",
-        ),
-    ] = False,
+    program: investigate_options.ProgramOrCase,
+    budget: Budget = "120s",
+    runs: investigate_options.Runs = None,
+    only: investigate_options.Only = None,
+    without: investigate_options.Without = None,
+    timeout: HangAfter = None,
+    confidence: investigate_options.Confidence = 99.0,
+    vary: investigate_options.Vary = "",
+    rebuild: investigate_options.Rebuild = "",
+    revision: investigate_options.Revision = "",
+    build: investigate_options.Build = "",
+    wait_at: investigate_options.WaitAt = "",
+    check: investigate_options.Check = "",
+    compare: investigate_options.Compare = "",
+    expect: investigate_options.Expect = "",
+    perturb: investigate_options.Perturb = False,
     probe: Probe = None,
     engine: EngineOption = Engine.local,
     address: Address = None,
     per_trial_gpus: PerTrialGpus = None,
     per_trial_cpus: PerTrialCpus = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Write the case, print nothing.")] = False,
-    as_json: Annotated[bool, Option("--json", help="Print the case as JSON.")] = False,
+    case: NewCase = None,
+    quiet: Quiet = False,
+    as_json: CaseAsJson = False,
 ) -> None:
     """Run a failing program in different ways until the cause is found.
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from gpudx.cli import declare
-from gpudx.cli.declare import Argument, Option
-from gpudx.cli.run import ALONE, FENCE, POISON, SANITIZE, with_value
+from gpudx.cli.declare import Option
+from gpudx.cli.options import CapsuleFile
+from gpudx.cli.run_options import ALONE, FENCE, POISON, SANITIZE, with_value
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Command(declare.Command):
 
 
 def command(
-    capsule: Annotated[Path, Argument(metavar="CAPSULE", help="A .gpucapsule file.")],
+    capsule: CapsuleFile,
     device: Annotated[
         str, Option(metavar="NAME", help="Run it on this device: a part of its name, or its number. [the captured one]")
     ] = "",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.options import FormatJson, Output
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ def command(
         str,
         Option("--format", "-f", help="terminal, screen, lines, markdown, html, json, sarif, junit or perfetto."),
     ] = "terminal",
-    as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
-    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write it to FILE.")] = None,
+    as_json: FormatJson = False,
+    output: Output = None,
     show: Annotated[bool, Option("--open", help="Open the HTML report in the browser.")] = False,
     redacted: Annotated[bool, Option("--redact", help="Remove secrets and home directories.")] = False,
     language: Annotated[

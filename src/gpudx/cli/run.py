@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-from gpudx.cli import declare
-from gpudx.cli.declare import Argument, Option
+from gpudx.cli import run_options
+from gpudx.cli.options import NewCase, Program, Quiet, StopAfter
 from gpudx.cli.probing import Probe, probes
-from gpudx.cli.times import duration, duration_or_zero
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -18,191 +15,45 @@ if TYPE_CHECKING:
     from gpudx.model.how import Fence, Watch
     from gpudx.pipeline import Stated
 
+Command = run_options.Command
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
-SANITIZE = "--sanitize"
-FENCE = "--fence"
-POISON = "--poison"
-WATCH = "--watch"
-NAN = "--nan"
-# Options that may stand alone, and the values they take, the default first. Written here because the modules that use them
-# are slow to import; a test compares them.
-ALONE = {
-    SANITIZE: ("what-fits", "opencl", "oclgrind", "memcheck", "racecheck", "initcheck", "synccheck"),
-    FENCE: ("high", "low", "red"),
-    POISON: ("cb", "nan", "4b", "zero"),
-    WATCH: ("again", "once"),
-    NAN: ("1",),
-}
-KERNEL_CHECKS = ("bounds", "align", "uninit", "races", "barriers", "overflow", "div", "loops", "nan")
 
 
 def option_values() -> dict[str, tuple[str, ...]]:
     """For the completion of shells."""
-    return ALONE
-
-
-class Crumbs(StrEnum):
-    all = "all"
-    off = "off"
-
-
-class Command(declare.Command):
-    """Some options may stand alone; the word that follows is their value only if it is one of those they take."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        valued = {name for one in self.params if not getattr(one, "is_flag", True) for name in one.opts}
-        for option, values in ALONE.items():
-            args = with_value(args, option, values, valued - set(ALONE))
-        return super().parse_args(ctx, args)
-
-
-def with_value(words: list[str], option: str, values: Sequence[str], valued: set[str]) -> list[str]:
-    """The words with a value given to an `option` that stands alone; the command and its own arguments stay.
-
-    The value is the next word if it is one of `values`, else the first of these. `valued` are the options whose value is the
-    next word.
-    """
-    out, at = list(words), 0
-    while at < len(out) and out[at].startswith("-") and out[at] != "--":
-        step = 2 if out[at] in valued else 1
-        if out[at] == option:
-            value = out.pop(at + 1) if out[at + 1 : at + 2] and _is_value(option, out[at + 1], values) else values[0]
-            out[at] = f"{option}={value}"
-        at += step
-    return out
-
-
-def _is_value(option: str, word: str, values: Sequence[str]) -> bool:
-    """Checks inside kernels may be joined by commas."""
-    return word in values or (option == SANITIZE and all(one in KERNEL_CHECKS for one in word.split(",")))
+    return run_options.ALONE
 
 
 def command(
-    program: Annotated[
-        list[str] | None, Argument(metavar="CMD", help="The program and its arguments, after --.")
-    ] = None,
-    timeout: Annotated[
-        float | None, Option(parser=duration, metavar="TIME", help="Stop the program after TIME: 30s, 2m.")
-    ] = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
-    error_exitcode: Annotated[
-        int | None, Option(min=0, max=255, metavar="N", help="Exit with N if a passing program has faults.")
-    ] = None,
-    keep: Annotated[str, Option(metavar="SIZE", help='Calls kept per thread, or "all".')] = "16M",
-    dump: Annotated[
-        bool, Option("--dump", help="Make the driver write a GPU core dump. May change how the program ends.")
-    ] = False,
-    serialise: Annotated[
-        bool,
-        Option("--serialise", "--serialize", help="Wait after each launch, so that a fault names its launch."),
-    ] = False,
-    stacks: Annotated[
-        bool, Option("--stacks", help="Record the host and Python stack of each launch, copy and allocation (slower).")
-    ] = False,
-    check_indices: Annotated[
-        bool,
-        Option("--check-indices", help="PyTorch: check index arguments before each operator that uses them (waits each time)."),
-    ] = False,
-    crumbs: Annotated[
-        Crumbs | None,
-        Option(
-            metavar="all|off",
-            help="Breadcrumbs behind every launch, or none. [as many as cost a few percent; all with --fence or --poison]",
-        ),
-    ] = None,
-    sanitize: Annotated[
-        str | None,
-        Option(
-            SANITIZE,
-            metavar="[=CHECK]",
-            help="Check inside kernels. OpenCL: opencl, bounds,races,... or oclgrind. CUDA: memcheck, racecheck, ... or ptx. [automatic]",
-        ),
-    ] = None,
-    kernel: Annotated[
-        str | None, Option(metavar="NAME", help="With --sanitize: check only this kernel, or regex:EXPRESSION.")
-    ] = None,
-    like: Annotated[
-        Path | None,
-        Option(
-            metavar="CASE",
-            help="With --sanitize: check the guilty kernel of CASE. With --watch: the memory that changed. Run its CMD if none.",
-        ),
-    ] = None,
-    fence: Annotated[
-        str | None,
-        Option(
-            FENCE,
-            metavar="[=EDGE]",
-            help="Put inaccessible pages next to buffers, at the high or low EDGE; red: only a known pattern. [high]",
-        ),
-    ] = None,
-    fence_align: Annotated[
-        int | None,
-        Option(metavar="N", help="With --fence: memory begins at multiples of N bytes. [what the API promises]"),
-    ] = None,
-    poison: Annotated[
-        str | None,
-        Option(
-            POISON,
-            metavar="[=PATTERN]",
-            help="Fill new memory with a PATTERN: bytes 0xCB or 0x4B (cb, 4b), zero, or nan in every type. [cb]",
-        ),
-    ] = None,
-    contracts: Annotated[
-        Path | None, Option(metavar="FILE", help="Check each launch against FILE; see gpudx check --help.")
-    ] = None,
-    hypotheses: Annotated[
-        Path | None, Option(metavar="FILE", help="Check the hypotheses in FILE against this run; see gpudx hypotheses --help.")
-    ] = None,
-    model: Annotated[
-        list[Path] | None,
-        Option(
-            metavar="FILE",
-            help="The program's model (.gguf, .safetensors, config.json): compare its dimensions with buffers. [models that CMD opens]",
-        ),
-    ] = None,
-    watch: Annotated[
-        str | None,
-        Option(
-            WATCH,
-            metavar="[=once]",
-            help="Find launches that change memory they were not passed. Runs CMD a second time if it finds one, unless =once.",
-        ),
-    ] = None,
-    watch_limit: Annotated[
-        str | None,
-        Option(
-            metavar="SIZE", help="With --watch: watch at most SIZE bytes; uses the same amount of host memory. [1G]"
-        ),
-    ] = None,
-    capture: Annotated[
-        str | None,
-        Option(metavar="KERNEL[#N]", help="Write the Nth launch of KERNEL to a .gpucapsule file in the case. [the first]"),
-    ] = None,
-    capture_limit: Annotated[
-        str | None,
-        Option(metavar="SIZE", help="With --capture: only if the launch reaches at most SIZE bytes of memory. [1G]"),
-    ] = None,
-    no_data: Annotated[
-        bool, Option("--no-data", help="With --capture: leave the contents of buffers out of the capsule.")
-    ] = False,
-    values: Annotated[
-        bool, Option("--values", help="Keep hashes of what launches get and leave, for gpudx diff --values (OpenCL).")
-    ] = False,
-    nan: Annotated[
-        str | None,
-        Option(
-            NAN,
-            metavar="[=N]",
-            help="Find the first launch that makes a NaN or an infinity (OpenCL). =N: look at every Nth launch, then run CMD again.",
-        ),
-    ] = None,
-    stall: Annotated[
-        float,
-        Option(parser=duration_or_zero, metavar="TIME", help="Report once if no stream moves for TIME; 0: never."),
-    ] = 20.0,
+    program: Program = None,
+    timeout: StopAfter = None,
+    case: NewCase = None,
+    error_exitcode: run_options.ErrorExitcode = None,
+    keep: run_options.Keep = "16M",
+    dump: run_options.Dump = False,
+    serialise: run_options.Serialise = False,
+    stacks: run_options.Stacks = False,
+    check_indices: run_options.CheckIndices = False,
+    crumbs: run_options.CrumbsOption = None,
+    sanitize: run_options.Sanitize = None,
+    kernel: run_options.Kernel = None,
+    like: run_options.Like = None,
+    fence: run_options.Fence = None,
+    fence_align: run_options.FenceAlign = None,
+    poison: run_options.Poison = None,
+    contracts: run_options.Contracts = None,
+    hypotheses: run_options.Hypotheses = None,
+    model: run_options.Model = None,
+    watch: run_options.Watch = None,
+    watch_limit: run_options.WatchLimit = None,
+    capture: run_options.Capture = None,
+    capture_limit: run_options.CaptureLimit = None,
+    no_data: run_options.NoData = False,
+    values: run_options.Values = False,
+    nan: run_options.Nan = None,
+    stall: run_options.Stall = 20.0,
     probe: Probe = None,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Write the case, print nothing.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run a program, unmodified, and report why it failed.
 

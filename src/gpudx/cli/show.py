@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.options import CaseFolder
 from gpudx.errors import UserError
 
 MOST_WITHOUT_ASKING = 100
@@ -38,7 +39,7 @@ class What(StrEnum):
 
 
 def command(
-    case: Annotated[Path, Argument(help="A case directory.")],
+    case: CaseFolder,
     what: Annotated[What, Argument(help="The table.")],
     kernel: Annotated[str | None, Option(metavar="GLOB", help="Only rows of this kernel.")] = None,
     call: Annotated[str | None, Option(metavar="GLOB", help="Only these calls.")] = None,

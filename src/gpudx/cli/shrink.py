@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.options import OnDevice, Trust
 from gpudx.cli.times import duration
 from gpudx.errors import UserError
 
@@ -23,7 +24,7 @@ def command(
     output: Annotated[
         Path | None, Option("--output", "-o", metavar="FILE", help="Write the result to FILE. [CAPSULE.min.gpucapsule]")
     ] = None,
-    device: Annotated[str, Option(metavar="NAME", help="Run it on this device, as gpudx replay --device.")] = "",
+    device: OnDevice = "",
     against: Annotated[
         str, Option(metavar="NAME", help="The failure is that this device gives other results than --device.")
     ] = "",
@@ -32,7 +33,7 @@ def command(
     issue: Annotated[
         Path | None, Option(metavar="FILE", help="Also write the text of a bug report (Markdown) to FILE.")
     ] = None,
-    trust: Annotated[bool, Option("--trust", help="Run device binaries, as gpudx replay --trust.")] = False,
+    trust: Trust = False,
 ) -> None:
     """Make a captured launch smaller while it fails in the same way, and write it as a C program.
 

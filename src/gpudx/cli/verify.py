@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from gpudx.cli.declare import Option
+from gpudx.cli.options import Budget, NewCase, ResultAsJson
 from gpudx.cli.speak import complain, say, write
 from gpudx.cli.times import duration
 from gpudx.errors import UserError
@@ -48,13 +49,13 @@ def command(
             help="Run each command at least N times, for a tighter bound on the remaining failure rate.",
         ),
     ] = 1,
-    budget: Annotated[str, Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "10m",
+    budget: Budget = "10m",
     timeout: Annotated[
         float | None, Option(parser=duration, metavar="TIME", help="A run that takes longer fails: 30s, 2m.")
     ] = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
+    case: NewCase = None,
     resume: Annotated[Path | None, Option(metavar="CASE", help="Continue a verification that was stopped.")] = None,
-    as_json: Annotated[bool, Option("--json", help="Print the result as JSON.")] = False,
+    as_json: ResultAsJson = False,
 ) -> None:
     """Check whether a fix really fixes a failure: it must fail before, pass after, and fail again when reverted.
 

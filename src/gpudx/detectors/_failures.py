@@ -147,16 +147,23 @@ class Failures:
         trace = self._facts.trace
         same = later[trace.call[later] == failure.info.number]
         same = same[trace.column("status", same) == 0]
-        for name, value in failure.handles.items():
+        for name, value in {**failure.handles, **self._starts(failure)}.items():
             same = same[trace.field(failure.info, name, same) == value]
         return (
             "" if len(same) else f"the program went on with {trace.info(int(later[0])).name} (call {int(later[0]) + 1})"
         )
 
+    def _starts(self, failure: Failure) -> dict[str, int]:
+        """Where the command begins in the memory that it reads and writes: one that is tried again, with less, begins there too."""
+        words = self._facts.trace.record(failure.position)
+        return {name: words[name] for name in ("offset", "src_offset", "dst_offset") if name in words}
+
     def _replaces(self, failure: Failure, position: int) -> bool:
         """Does this call do by other means what failed: read what should have been read, write what should be written?"""
         trace, words = self._facts.trace, self._facts.trace.record(position)
         failed = int(trace.column("status", np.array([position]))[0]) != 0
+        if trace.info(position) is failure.info and any(words[name] != at for name, at in self._starts(failure).items()):
+            return False  # another part of the same memory
         mine, theirs = _touched(failure.info, failure.handles), _touched(trace.info(position), words)
         return not failed and any(theirs.get(way, -1) == handle for way, handle in mine.items())
 

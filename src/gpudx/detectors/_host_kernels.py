@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from gpudx.facts import Facts, backend_module
+from gpudx.facts import Facts
 from gpudx.model import Evidence
 
 FENCE_STEP = "Run it with `gpudx run --fence`: kernels ran on a CPU device, and one that leaves its buffer can damage any memory."
 CPU = 2  # CL_DEVICE_TYPE_CPU (cl.h), a bit
-
-
-def kernel_at(facts: Facts, address: int) -> str | None:
-    """The kernel that the code at an address was made from, where a driver's names show it."""
-    for api in sorted({c.api for c in facts.trace.schema.doing("launch")}):
-        module = backend_module(api, "host_code")
-        names = [module.kernel_of(p.function) for p in facts.symbols.places(address)] if module else []
-        if any(names):
-            return next(name for name in names if name)
-    return None
 
 
 def may_be_overwritten(facts: Facts, position: int) -> Evidence | None:

@@ -37,6 +37,7 @@ from gpudx.detectors._undersized_words import brief, fits
 from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.running import whole
 from gpudx.model import Allocation, Cause, Evidence, Finding, Site, Symptom
 from gpudx.text import plural, several
 
@@ -79,7 +80,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
             ),
             *_itself(facts, found.report),
             _since(facts, found) if found.completed is None else _progress(facts, found),
-            *(_told(facts, s) for s in found.suspects[:SHOWN]),
+            *(_told(facts, s) for s in found.suspects[:SHOWN] if s.odd or count > 1),
             *_fitting(facts, found),
             *_graphs(found),
             *_fences(facts, found),
@@ -129,13 +130,13 @@ def _own_wait(facts: Facts, report: int) -> bool:
 def _complete(facts: Facts, found: Interval) -> bool:
     """Is all work of the interval in the record? Calls that were overwritten do not matter where everything was waited for
     after them."""
-    whole = _whole_since(facts, found.since) or (found.completed is not None and facts.crumbs.complete)
-    kept = all(gap.kind == "overwritten" for gap in facts.trace.gaps) and whole
-    unseen = facts.trace.named("note_unknown_entry")  # functions that are not recorded: there may be work that nobody saw
-    return (kept or not facts.trace.gaps) and not len(unseen)
+    return whole(facts, _whole_since(facts, found) or (found.completed is not None and facts.crumbs.complete))
 
 
-def _whole_since(facts: Facts, since: int) -> bool:
+def _whole_since(facts: Facts, found: Interval) -> bool:
+    since = found.since
+    if len(facts.contexts) > 1 and facts.errors.crosses_contexts(found.report):
+        return False  # a wait says nothing of work in other contexts
     if since < 0 or not facts.order.waited_for_all(since, facts.contexts.number(since)):
         return False
     return int(facts.trace.column("begin", np.array([since]))[0]) >= facts.trace.whole_since

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from gpudx.detectors import Run
 from gpudx.detectors._ages import name_of
 from gpudx.facts import Facts, backend_libraries, backend_modules
-from gpudx.facts.symbols import parse_maps
+from gpudx.facts.maps import parse_maps
 from gpudx.model import Evidence, Finding, Identity, LoadedObject, Severity
 from gpudx.text import several
 

@@ -1,11 +1,11 @@
 """A call failed and the program ended because of it.
 
 The program did what it should: it looked at the status and stopped. The failing call is then where the search begins,
-with its values, the compiler's words where a build failed, and the place in the host code.
+with its values and the place in the host code.
 
 Example:
 
-    status = clBuildProgram(program, 1, &device, "-cl-fast-math", NULL, NULL);   // no such option
+    buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, count * sizeof(float), NULL, &status);   // count is 0
     if (status != CL_SUCCESS) exit(1);
 
 Fix it by reading the status in the specification of this call, and by checking the values it was
@@ -31,7 +31,6 @@ CAUSE = Cause(
     fix=("Read the status in the specification of this call, and check the values it was passed.",),
     predicts=(("recorded", "the program ends right after the failing call"),),
 )
-LOG_LINES = 12
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -48,31 +47,18 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 def _finding(facts: Facts, run: Run, failure: Failure) -> Finding:
     site = site_of(facts, failure.position)
     of = f" for kernel {site.kernel}" if site.kernel else ""
-    evidence = [
+    evidence = (
         Evidence(f"{site.call} returned {site.status}: {told(values_of(facts, failure.position))}", (site.number,)),
         Evidence("only cleanup calls followed it in its thread", (site.number,)),
-    ]
-    evidence += [Evidence(f"the compiler said: {line}", (site.number,)) for line in _log(facts, failure)]
+    )
     return Finding(
         id=ID,
         severity="error",
         message=f"{site.call}{of} failed with {site.status}, and the program ended after it.",
-        evidence=tuple(evidence),
+        evidence=evidence,
         site=site,
         causes=(ID,),
         scope="symptom",
         symptom=Symptom("failed call"),
         facts=(("call", site.call), ("status", site.status or "?"), ("kernel", site.kernel or "")),
     )
-
-
-def _log(facts: Facts, failure: Failure) -> list[str]:
-    """What the compiler said about a failed build: the note that follows the call."""
-    note = facts.trace.schema.by_name("note_build_log")
-    program = facts.trace.record(failure.position).get("program")
-    if note is None or failure.info.does != "build":
-        return []
-    for position in map(int, facts.trace.select(note)):
-        if position > failure.position and facts.trace.record(position)["program"] == program:
-            return [line for line in facts.trace.text(position).splitlines() if line.strip()][:LOG_LINES]
-    return []

@@ -27,12 +27,12 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._given import Given, given
-from gpudx.detectors._host_kernels import kernel_at
 from gpudx.detectors._in_flight import all_pending
 from gpudx.detectors._words import argument, sites_of
 from gpudx.facts import Facts, LastWords
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.fences import Fenced
+from gpudx.facts.host_code import kernel_at
 from gpudx.facts.open_calls import fatal_call, open_calls
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Access, Allocation, Cause, Evidence, Finding, Site

@@ -21,8 +21,8 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.maps import parse_maps
 from gpudx.facts.open_calls import fatal_call
-from gpudx.facts.symbols import parse_maps
 from gpudx.model import Access, Cause, Evidence, Finding
 from gpudx.model.cause_kinds import LIFETIME
 from gpudx.text import plural

@@ -106,19 +106,8 @@ def _guilty(site: Site | None, finding: Finding, symptom: Finding | None = None)
     if site is None:
         return None
     crashed = symptom.site if symptom and same_call(finding, symptom) else None
-    return Guilty(
-        api=site.api,
-        call=site.call,
-        number=site.number,
-        kernel=site.kernel,
-        launch=site.launch,
-        argument=site.argument,
-        argument_name=site.argument_name,
-        value=site.value,
-        allocation=finding.allocation,
-        source=site.source,
-        host_stack=site.host_stack or (crashed.host_stack if crashed else ()),
-    )
+    stack = site.host_stack or (crashed.host_stack if crashed else ())
+    return replace(Guilty.at(site, finding.allocation), value=site.value, host_stack=stack)
 
 
 # ---- errors that the device reported ----
@@ -139,6 +128,7 @@ def _reported(finding: Finding, interval: Interval) -> Diagnosis:
         findings=(finding.fingerprint,),
         reason=_why_odd(interval) if single else "Nothing in the trace distinguishes these launches.",
         processes=_processes(finding),
+        root=_too_small(finding, interval) if single else None,
     )
 
 
@@ -183,7 +173,13 @@ def _only_launch(finding: Finding, interval: Interval, launch: Site) -> Diagnosi
         findings=(finding.fingerprint,),
         reason=_why_only(interval),
         processes=_processes(finding),
+        root=_too_small(finding, interval),
     )
+
+
+def _too_small(finding: Finding, interval: Interval) -> Site | None:
+    """The allocation of the buffer that does not fit the launch's sizes: the line to change."""
+    return finding.allocation.made if interval.short and finding.allocation else None
 
 
 def _with_stack(launch: Site, finding: Finding, interval: Interval) -> Site:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpudx.diagnose import fenced_runs, gave_up, poisoned_runs, serialised_runs, watched_runs
+from gpudx.diagnose import fenced_runs, left_undone, poisoned_runs, watched_runs
 from gpudx.facts import Facts
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Finding, Instrument
@@ -43,7 +43,7 @@ def look(run: RunResult, facts: Sequence[Facts], command: Sequence[str], case_di
     return Checked(
         tuple(tool for one in parts for tool in one.instruments),
         tuple(finding for one in parts for finding in one.findings),
-        (*unchecked, *serialised_runs.not_checked(facts), *gave_up.not_checked(facts)),
+        (*unchecked, *left_undone.not_checked(facts)),
     )
 
 

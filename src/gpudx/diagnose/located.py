@@ -15,6 +15,7 @@ from gpudx.diagnose.wave_faults import joined
 from gpudx.evidence.reading import Event, Log
 from gpudx.facts import Facts
 from gpudx.facts.running import graphs_at_fault, running_at_fault
+from gpudx.model import Finding
 
 NOWHERE = "in no memory that it recorded"
 SHOWN = 3  # launches that may have been running
@@ -29,13 +30,20 @@ def _event(event: Event, runs: Sequence[tuple[str, Facts]]) -> Event:
     fault = event.fault
     if fault is None:
         return event
-    notes = [f"in the run of {name}: {found.message}" for name, facts in runs if (found := joined(fault, facts))]
+    notes = [note for name, facts in runs if (found := joined(fault, facts)) for note in _joined(name, found)]
     if fault.address is None and not fault.kernel:
         notes = [note for name, facts in runs for note in _running(name, facts)]
     if not notes and fault.address is not None:
         found_at = Fault(fault.address, max(fault.span, 1), fault.does)
         notes = [note for name, facts in runs for note in _notes(name, facts, found_at)]
     return replace(event, notes=(*notes, *event.notes))  # first: this is what the user asked for
+
+
+def _joined(name: str, found: Finding) -> Iterator[str]:
+    """Launch and buffer, and how the kernel computed the address."""
+    yield f"in the run of {name}: {found.message}"
+    if found.access is not None and found.access.origin is not None:
+        yield f"in the run of {name}: the machine code {found.access.origin.words}"
 
 
 def _running(name: str, facts: Facts) -> Iterator[str]:

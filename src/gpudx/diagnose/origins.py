@@ -29,8 +29,8 @@ from gpudx.evidence.slices import Slicer
 from gpudx.evidence.sums import WRAP, Atom, Choice, Index, Load, Loop, Lost, Made, Param, Product, Sum, forms, signed
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.maps import parse_maps
 from gpudx.facts.misses import Miss
-from gpudx.facts.symbols import parse_maps
 from gpudx.lab import disassembly
 from gpudx.model import Access, Allocation, DeviceFault, Evidence, Origin
 

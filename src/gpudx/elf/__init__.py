@@ -1,1 +1,1 @@
-"""Reads ELF files: headers, sections, and whether a file was written to its end."""
+"""Reads ELF files: headers, sections, symbols and debug information, and whether a file was written to its end."""

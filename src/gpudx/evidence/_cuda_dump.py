@@ -45,17 +45,6 @@ class Device:
 
 
 @dataclass(frozen=True)
-class Context:
-    """One CUDA context. The windows are where shared and local memory appear among generic addresses."""
-
-    id: int
-    device: int
-    tid: int
-    shared_window: int
-    local_window: int
-
-
-@dataclass(frozen=True)
 class Module:
     """One loaded module; `image` says whether its relocated code is in the dump."""
 
@@ -178,7 +167,6 @@ class Dump:
     created: int  # seconds since the epoch, 0 unknown
     flags: tuple[str, ...]
     devices: tuple[Device, ...]
-    contexts: tuple[Context, ...]
     modules: tuple[Module, ...]
     grids: tuple[Grid, ...]
     faults: tuple[Fault, ...]

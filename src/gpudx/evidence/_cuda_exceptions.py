@@ -48,7 +48,6 @@ EXCEPTIONS = {
     36: ("TMA_SYSCALL", "a bulk copy failed in the system code"),
     UNKNOWN: ("UNKNOWN", "an exception that the driver does not name"),
 }
-BY_NAME = {PREFIX + name: code for code, (name, _) in EXCEPTIONS.items()}
 
 MISALIGNED = frozenset((6, 11))
 ADDRESS = frozenset((1, 5, 6, 10, 11, 14, 15, 16, 30))  # those that are about the address of one instruction

@@ -21,7 +21,6 @@ from gpudx.evidence._cuda_dump import (
     LANES,
     TRAP,
     Access,
-    Context,
     Device,
     Dim,
     Dump,
@@ -150,7 +149,6 @@ class Reader:
             cuda=_version(meta["cuda_major"], meta["cuda_minor"]),
             flags=tuple(name for bit, name in enumerate(FLAGS) if int(meta["flags"]) >> bit & 1),
             devices=tuple(self._devices()),
-            contexts=tuple(self._contexts()),
             modules=tuple(self._modules()),
             grids=self.grids,
             faults=faults,
@@ -170,10 +168,6 @@ class Reader:
         rows = self.tables.devices.table
         known = 0 <= device < len(rows)
         return int(rows["sm_major"][device]) * 10 + int(rows["sm_minor"][device]) if known else 0
-
-    def _contexts(self) -> Iterator[Context]:
-        for row, device in zip(self.tables.contexts.table, self.tables.contexts.above, strict=True):
-            yield Context(int(row["id"]), int(device), int(row["tid"]), int(row["shared"]), int(row["local"]))
 
     def _modules(self) -> Iterator[Module]:
         contexts, modules = self.tables.contexts.table["id"], self.tables.modules

@@ -83,7 +83,6 @@ class _Group:
         self.first, self.follows = first, follows
         self.count = self.hazards = self.bytes = 0
         self.addresses: tuple[int, int] | None = None
-        self.distances: tuple[int, int] | None = None
         self.blocks: tuple[Dim, Dim] | None = None
         self.threads: tuple[Dim, Dim] | None = None
 
@@ -93,9 +92,6 @@ class _Group:
         self.bytes += record.size or 0
         if record.address is not None:
             self.addresses = _span(self.addresses, record.address)
-        nearest, first = record.nearest, self.first.nearest
-        if nearest and first and nearest.side == first.side:
-            self.distances = _span(self.distances, nearest.distance)
         if record.block:
             self.blocks = _box(self.blocks, record.block)
         if record.thread:
@@ -109,7 +105,6 @@ class _Group:
             count=self.count,
             hazards=self.hazards,
             addresses=Range(*self.addresses) if self.addresses else None,
-            distances=Range(*self.distances) if self.distances else None,
             blocks=Box(*self.blocks) if self.blocks else None,
             threads=Box(*self.threads) if self.threads else None,
             bytes=self.bytes if first.kind in ("leak", "unused-memory") else 0,

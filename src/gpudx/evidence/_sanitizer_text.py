@@ -202,7 +202,6 @@ class Totals:
         self.not_printed = 0
         self.leaked: int | None = None
         self.hazards = False
-        self.target_failed = False
         self.problems: list[str] = []
         self.fatal = False
         self.doubtful = False
@@ -222,7 +221,6 @@ class Totals:
             self.leaked = (self.leaked or 0) + number(match[1])
 
     def problem(self, text: str) -> None:
-        self.target_failed |= text.startswith(TARGET)
         self.fatal |= any(mark in text for mark in FATAL)
         self.doubtful |= any(mark in text for mark in DOUBTFUL)
         if len(self.problems) < MOST_PROBLEMS and text not in self.problems:

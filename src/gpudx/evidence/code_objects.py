@@ -26,11 +26,9 @@ from gpudx.evidence import _amd_code, _bundles, _nvidia_code, _spirv
 from gpudx.evidence._code_faults import faults
 from gpudx.evidence._compressed import Method, Unreadable, unpack
 from gpudx.evidence._device_code import Contents, Image
-from gpudx.evidence._head import Source, head_of
 from gpudx.model import Finding
 from gpudx.text import plural
 
-FORMAT = "device code"
 FAT = struct.pack("<I", FAT_MAGIC)
 FAT_HEADER = struct.Struct("<IHHQ")  # magic, version, size of this header, size of what follows
 PACKED: dict[int, Method] = {1 << 13: "lz4", 1 << 15: "zstd"}  # flags of an entry
@@ -44,17 +42,6 @@ UNLINKED = (
 PTX_HEAD = re.compile(rb"^\s*\.version\s+\d+\.\d+\s*$", re.M)
 MOST_ENTRIES = 100_000
 ELF, CORE = b"\x7fELF", 4  # ET_CORE: a dump, which is another format
-
-
-def sniff(source: Source) -> float:
-    """ELF files are common: whether one holds device code is seen only when it is read."""
-    head = head_of(source)
-    if head.startswith((_bundles.PLAIN, _bundles.PACKED, FAT, _spirv.MAGIC)):
-        return 1.0
-    if head.startswith(ELF) and len(head) >= 20 and head[16] != CORE:
-        machine = int.from_bytes(head[18:20], "little")
-        return 1.0 if machine in (_amd_code.EM_AMDGPU, EM_CUDA) else 0.3
-    return 0.9 if PTX_HEAD.search(head) else 0.0
 
 
 def read(path: Path) -> Contents:
@@ -170,6 +157,14 @@ def cubins(data: memoryview) -> Iterator[tuple[Code, Callable[[], memoryview]]]:
     for one in _fat_entries(data):
         if not isinstance(one, int) and not one.code.ptx:
             yield one.code, one.plain
+
+
+def ptx_in(data: memoryview) -> Iterator[str]:
+    """The PTX in fat binaries, the newest of each last. What cannot be unpacked is left out."""
+    for one in _fat_entries(data):
+        if not isinstance(one, int) and one.code.ptx:
+            with contextlib.suppress(Unreadable):
+                yield bytes(one.plain()).rstrip(b"\0").decode(errors="replace")
 
 
 def _image(entry: _Entry, place: str) -> Image:

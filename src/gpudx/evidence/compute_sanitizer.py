@@ -13,7 +13,6 @@ one text, whose summaries are added up.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -32,14 +31,13 @@ from gpudx.evidence._sanitizer_records import (
     Status,
     location,
 )
-from gpudx.evidence._sanitizer_text import BANNERS, MARK, Parser, Totals
+from gpudx.evidence._sanitizer_text import Parser, Totals
 from gpudx.evidence._sanitizer_xml import ROOT, XmlParser
 from gpudx.evidence._words import bare, sourced
 from gpudx.model import Access, Evidence, Finding, Severity
 from gpudx.text import plural
 
 __all__ = [
-    "FORMAT",
     "Box",
     "Fault",
     "HostFrame",
@@ -54,11 +52,9 @@ __all__ = [
     "read",
     "records",
     "report_of",
-    "sniff",
     "to_findings",
 ]
 
-FORMAT = "compute-sanitizer"
 MOST_SHOWN = 6  # host frames in a finding
 NEAR = 1 << 20  # bytes; an allocation that is farther away says nothing about the access
 TOOLS = {
@@ -74,21 +70,6 @@ TITLES = {
     "invalid-read": "reads", "invalid-write": "writes", "invalid-atomic": "updates atomically",
     "invalid-access": "accesses", "misaligned-access": "accesses",
 }  # fmt: skip
-
-
-def sniff(source: Source) -> float:
-    """1 with the tool's banner, summary or XML root; 0.9 for its records in a log; 0.3 for its mark alone."""
-    head = head_of(source)
-    if f"<{ROOT}".encode() in head or any(MARK + b" " + banner.encode() in head for banner in BANNERS):
-        return 1.0
-    if re.search(rb"========= (?:ERROR|RACECHECK|LEAK) SUMMARY", head):
-        return 1.0
-    if re.search(
-        rb"=========\s+(?:Invalid __|Program hit|Uninitialized|Host Frame|Barrier error|by thread \(|\w+:\s*Race reported)",
-        head,
-    ):
-        return 0.9
-    return 0.3 if re.search(rb"(?m)^========= \S", head) else 0.0
 
 
 def read(path: Path | str) -> Report:
@@ -119,7 +100,6 @@ def report_of(reader: Parser | XmlParser, groups: Groups) -> Report:
         errors=totals.errors,
         not_printed=totals.not_printed,
         leaked=totals.leaked,
-        target_failed=totals.target_failed,
         problems=tuple(totals.problems),
         summaries=tuple(totals.summaries),
     )

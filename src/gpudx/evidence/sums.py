@@ -164,11 +164,6 @@ class Sum:
     def without(self, atom: Atom) -> Sum:
         return Sum(frozenset(term for term in self.terms if term[0] != (atom,)))
 
-    def factor(self, atom: Atom) -> int | None:
-        """What the atom is multiplied with, where that is a number and it occurs once."""
-        found = [(product, factor) for product, factor in self.terms if atom in product]
-        return found[0][1] if len(found) == 1 and found[0][0] == (atom,) else None
-
     def replaced(self, change: Callable[[Atom], Sum]) -> Sum:
         """With every atom, also inside of others, replaced."""
         total = Sum()

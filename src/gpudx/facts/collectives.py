@@ -70,13 +70,6 @@ class Collectives:
         return found
 
     @cached_property
-    def joining(self) -> frozenset[int]:
-        """Communicators that this process began to join, and had not joined at the end."""
-        states = [self._trace.record(at) for at in self._trace.named("note_communicator").tolist()]
-        began = {words["id"] for words in states if words["state"] == JOINING}
-        return frozenset(began - {words["id"] for words in states if words["state"] == JOINED})
-
-    @cached_property
     def by_communicator(self) -> dict[int, dict[int, Collective]]:
         """Communicator -> number -> collective, of those that the record still has."""
         found: dict[int, dict[int, Collective]] = {}

@@ -93,6 +93,11 @@ class Errors:
         module = backend_module(self._trace.info(position).api, "statuses")
         return bool(getattr(module, "LAUNCHES_TELL_THEIR_OWN", False))
 
+    def crosses_contexts(self, position: int) -> bool:
+        """May work in another context than the report's have made the fault?"""
+        module = backend_module(self._trace.info(position).api, "statuses")
+        return bool(getattr(module, "ERRORS_CROSS_CONTEXTS", False))
+
     def device_error(self, position: int) -> str | None:
         """What a report says, in plain words; None for other calls."""
         return self._words("DEVICE_ERRORS", position) or None

@@ -56,11 +56,6 @@ class Damage:
     since: int
     position: int
 
-    @property
-    def distance(self) -> int:
-        """Bytes between the block and the nearest that changed."""
-        return -(self.offset + self.bytes) if self.offset < 0 else self.offset - self.block.size
-
 
 class Fences:
     """All blocks of one process, and what was not fenced, with the reason."""

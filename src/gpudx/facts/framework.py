@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpudx.facts.symbols import printable
 from gpudx.model import Framework
+from gpudx.text import printable
 from gpudx.trace import Trace
 
 OPERATOR = re.compile(r"at::_ops::(\w+)::(?:call|redispatch)\b")

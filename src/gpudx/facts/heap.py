@@ -13,7 +13,6 @@ from gpudx.trace import Trace
 ENTRY = np.dtype([("ticks", "<u8"), ("address", "<u8"), ("size", "<u8"), ("caller", "<u8"), ("what", "<u8")])
 ALLOCATED, FREED = 1, 2
 NEVER = (1 << 64) - 1
-LARGEST = 1 << 40
 
 
 @dataclass(frozen=True)

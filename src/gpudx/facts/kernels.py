@@ -158,6 +158,15 @@ class Kernels:
         texts = [note for at, note in self.sources.get(program, ()) if at <= position]
         return self._trace.text(texts[-1]) if texts else ""
 
+    def names_in(self, program: int, position: int) -> list[str]:
+        """The kernels that the program's source has; none where it is not known, or may have more than can be read."""
+        api = self._trace.info(position).api
+        signatures, source = backend_module(api, "signatures"), self.source(program, position)
+        if signatures is None or not source or self._linked_from(signatures.LINKS, program, position):
+            return []
+        names: list[str] = signatures.kernel_names(source, self._options(signatures.BUILDS, program, position))
+        return names
+
     @cached_property
     def described(self) -> dict[tuple[int, str], list[KernelInfo]]:
         """(program, name) -> descriptions, oldest first: a program's handle may be reused."""

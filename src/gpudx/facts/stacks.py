@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gpudx.facts.symbols import printable
+from gpudx.text import printable
 from gpudx.trace import Trace
 
 PYTHON_BUSY = 2  # native/core/python.h

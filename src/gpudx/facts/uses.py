@@ -38,7 +38,6 @@ ALL, SOME, WITHIN, FROM = range(4)
 MAKES = 8  # beside READ, WRITE and MAY: the memory is there from then on
 LARGEST = 1 << 40  # bytes of one allocation
 HOSTS = [FAMILIES.index(f) for f in HOST_FAMILIES]
-GLOBAL = KINDS.index("global")
 MAP_WRITES, MAP_REPLACES = 2, 4  # bits of a map's flags: the host may write; it does not want what is there
 
 DTYPE = np.dtype(

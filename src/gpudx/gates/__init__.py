@@ -1,4 +1,4 @@
-"""Gates for CI: limits of gpudx.toml, held against cases. One file each; adding a file adds a gate.
+"""Gates for CI: limits of gpudx.toml, held against cases. Adding a file, or a row to one, adds a gate.
 
 A gate is a module here with
 
@@ -7,6 +7,7 @@ A gate is a module here with
     EXAMPLE           a value, as it is written there
     judge(limit, cases, place) -> Judged
 
+or one with ROWS, objects that have these.
 `limit` is what the file says, `place` the folder of the file. Evidence that is missing is never a pass: `Judged.missing`.
 """
 
@@ -28,7 +29,7 @@ TABLE = "gate"
 
 
 class Gate(Protocol):
-    """What a module here offers."""
+    """What a module here, or a row of one, offers."""
 
     __doc__: str | None
     KEY: str
@@ -42,7 +43,8 @@ def every() -> dict[str, Gate]:
     """All gates by key."""
     names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
     modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
-    return {module.KEY: module for module in modules}  # type: ignore[misc]
+    found = [one for module in modules for one in getattr(module, "ROWS", (module,))]
+    return {one.KEY: one for one in sorted(found, key=lambda one: str(one.KEY))}
 
 
 def read(path: Path) -> Mapping[str, Any]:

@@ -13,7 +13,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpudx.facts.symbols import DEBUG_ROOT, Dwarf, Image
+from gpudx.elf.dwarf import Dwarf
+from gpudx.elf.image import DEBUG_ROOT, Image
 from gpudx.identity.places import is_own
 from gpudx.lab import source_tree
 from gpudx.model import Making, Source

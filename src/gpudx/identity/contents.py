@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpudx import backends
-from gpudx.facts.symbols import Image
+from gpudx.elf.image import Image
 from gpudx.identity import embedded, kept
 from gpudx.identity.built import Made, made_of
 from gpudx.identity.hashes import Key

@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from gpudx.facts.symbols import Image, printable
+from gpudx.elf.image import Image
+from gpudx.text import printable
 
 PT_LOAD, PF_X = 1, 1
 MOST_BYTES = 64 << 20

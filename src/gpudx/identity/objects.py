@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from gpudx import native
-from gpudx.facts.symbols import parse_maps
+from gpudx.facts.maps import parse_maps
 from gpudx.identity import hashes
 from gpudx.identity.built import built
 from gpudx.identity.contents import content

@@ -14,8 +14,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpudx.elf.image import Image
 from gpudx.facts import Facts
-from gpudx.facts.symbols import Image
 from gpudx.identity import packages, search
 from gpudx.identity.built import source_files, texts_with
 from gpudx.identity.places import is_package

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from gpudx import backends
-from gpudx.facts.symbols import DEBUG_ROOT, Dwarf, Image
+from gpudx.elf.dwarf import Dwarf
+from gpudx.elf.image import DEBUG_ROOT, Image
 from gpudx.identity.contents import section
 from gpudx.identity.embedded import loaded_ranges
 

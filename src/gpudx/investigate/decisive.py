@@ -6,13 +6,14 @@ Statistics come last: a fault that an instrument can see needs one run under tha
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
 from gpudx.investigate import exchanged, ordered, uninitialized
-from gpudx.investigate.agreement import agreed
+from gpudx.investigate.agreement import agreed, is_unnamed
+from gpudx.investigate.plans import EXCHANGED, INDICES, LOOPS, ORDERED, PLANS, POISON, RACES, SCALED, Step
 from gpudx.investigate.suspects import by_page
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.lab.experiments import NOT_CUDA, base
@@ -20,134 +21,11 @@ from gpudx.model import Case, Diagnosis, FailureClass, Finding, Investigation, T
 from gpudx.model.cause_kinds import PROGRAM, WHERE
 
 REPEAT = 2  # plain runs of a fault that the record settles: the second says whether it repeats
-QUIET = 3  # plain runs of a program that shows no failure, after every instrument has looked at it
 DEVICE_ERROR = "device-error-reported"
 BESIDE = (DEVICE_ERROR, "ignored-error", "runtime-error")
 REFUSED = "The call was refused, so its work was not done; the program went on without a failure of its own."
-
-
-@dataclass(frozen=True)
-class Step:
-    """One experiment of a plan: what it is run for, and how often."""
-
-    experiment: str
-    why: str
-    runs: int = 1
-    after: str = ""  # only where this experiment, run before, did not end cleanly
-    unless: str = ""  # not where this experiment looked at everything and found nothing
-
-
 CREATING = ("Create", "Alloc")
-INDICES = Step("indices", "whether an index is out of range")
 UNSAID = ("device-assertion",)  # causes that a kernel states without the value that it is about
-LOOPS = "checked-loops"
-RUNTIME = Step("runtime-errors", "calls that the runtime refuses by itself")
-ACCESS = (
-    Step("memcheck", "which access of which thread is invalid"),
-    Step("checked", "which access of which work-item leaves its buffer"),
-    Step("dump", "the faulting instruction and its registers, from the device"),
-)
-FENCED = Step("fenced", "accesses past the end of a buffer, or after its release")
-FENCED_DUMP = Step("fenced-dump", "which access hit the fence", after="fenced")
-EDGES = (
-    Step("low-fenced", "accesses before the start of a buffer", unless="checked"),
-    Step("low-fenced-dump", "which access hit the fence", after="low-fenced"),
-    Step("close-fenced", "reads a few bytes past the end of a buffer", unless="checked"),
-)
-CHECKED = Step("checked", "accesses outside buffers, races and barriers inside kernels")
-MEMCHECK = Step("memcheck", "invalid accesses in kernels")
-RACECHECK = Step("racecheck", "races in shared memory")
-SYNCCHECK = Step("synccheck", "barriers that not every thread reaches")
-INITCHECK = Step("initcheck", "reads of uninitialized memory")
-POISON = Step("poisoned", "whether the outcome depends on uninitialized memory", 4)
-GLOBAL_RACES = Step("global-races", "races between blocks in global memory")
-NUMBERS_OPENCL = Step("checked-numbers", "where the first NaN comes from")
-NUMBERS = Step("numbers", "where the first NaN or infinity comes from")
-INSIDE = (CHECKED, FENCED, MEMCHECK, FENCED_DUMP)  # a dump takes many times as long as memcheck
-RACES = Step(
-    "races", "whether ordering the two operations of a race fixes it"
-)  # as many runs as that takes: ordered.py
-HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
-HEAP = Step("host-heap", "whether host memory is large enough and still there")
-ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
-EXCHANGED = Step("exchanged", "whether two arguments are swapped")  # as many runs as that takes: exchanged.py
-SCALED = Step("scaled-offset", "whether an offset is in elements instead of bytes")
-ORDER = (
-    Step("serialised", "whether launches that overlap matter", 2),
-    Step("turns", "whether threads that share a kernel object matter", 2),
-    Step("one-thread", "whether host threads matter", 2),
-    Step("watched", "writes that land in other buffers"),
-)
-QUIETLY = Step("recorded", "whether it fails sometimes", QUIET)
-REPEATS = Step("recorded", "whether it fails every time", 3)
-PLANS: dict[FailureClass, tuple[Step, ...]] = {
-    "settled": (),
-    "device error": (
-        INDICES,
-        *ACCESS,
-        FENCED,
-        FENCED_DUMP,
-        *EDGES,
-        SYNCCHECK,
-        RACECHECK,
-        INITCHECK,
-        POISON,
-        Step("serialised", "which launch the device stops in"),
-        REPEATS,
-    ),
-    "crash": (
-        *INSIDE,
-        *EDGES,
-        HEAP,
-        Step("oclgrind", "invalid accesses, in an OpenCL simulator"),
-        ORDERED,
-        RACECHECK,
-        SYNCCHECK,
-        INITCHECK,
-        POISON,
-        REPEATS,
-        *ORDER,
-    ),
-    "hang": (Step(LOOPS, "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE[1:], *EDGES),
-    "wrong result": (
-        RUNTIME,
-        RACES,
-        *INSIDE,
-        SYNCCHECK,  # threads that miss a barrier race, too
-        RACECHECK,
-        GLOBAL_RACES,
-        INITCHECK,
-        HEAP,
-        HOST_MEMORY,
-        ORDERED,
-        POISON,
-        *EDGES,
-        REPEATS,
-        NUMBERS_OPENCL,
-        NUMBERS,
-        EXCHANGED,
-        SCALED,
-        *ORDER,
-        Step("oclgrind", "invalid accesses and races"),
-    ),
-    "no failure": (
-        RUNTIME,
-        *INSIDE,
-        INITCHECK,
-        SYNCCHECK,
-        RACECHECK,
-        GLOBAL_RACES,
-        NUMBERS,
-        NUMBERS_OPENCL,
-        HEAP,
-        HOST_MEMORY,
-        POISON,
-        *EDGES,
-        QUIETLY,
-        ORDERED,
-    ),
-    "": (),
-}
 
 
 def symptom(case: Case) -> FailureClass:
@@ -230,6 +108,8 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     if state.symptom == "hang" and any(t.experiment == LOOPS and t.shown for t in state.trials):
         return None  # the loop is known; other instruments would wait for it
     if answered(state):
+        if _reads_fresh_memory(state):  # whether that matters is another question
+            return _open_step(POISON, state, runnable)
         if not _is_vague(state):
             return None
         plan = [step for step in plan if step.experiment in PRECISE]
@@ -238,17 +118,19 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     return next(filter(None, (_open_step(step, state, runnable) for step in plan)), None)
 
 
+def _reads_fresh_memory(state: Investigation) -> bool:
+    """Does a program without a failure read memory that nothing wrote, and is that all that was found?"""
+    found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
+    return state.symptom == "no failure" and all(one.cause == uninitialized.CAUSE for one in found)
+
+
 PRECISE = ("memcheck", "dump", "fenced-dump", "low-fenced-dump", "checked")
 
 
 def _is_vague(state: Investigation) -> bool:
     """Is the access known, but not its address, or which argument's memory it missed? Another instrument may say that."""
     found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
-    return all(by_page(one) or (tells(one.cause) in ("access", "memory") and _is_unnamed(one)) for one in found)
-
-
-def _is_unnamed(entry: Diagnosis) -> bool:
-    return entry.guilty is None or entry.guilty.argument is None
+    return all(by_page(one) or (tells(one.cause) in ("access", "memory") and is_unnamed(one)) for one in found)
 
 
 def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> Step | None:
@@ -304,6 +186,7 @@ SEES = {
     "poisoned": "results that depend on uninitialized memory",
     "racecheck": "races in shared memory",
     "global-races": "races between blocks in global memory",
+    "shared-memory": "reads of unwritten shared memory, and masks of warps",
     "synccheck": "barriers",
 }
 

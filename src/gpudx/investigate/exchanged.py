@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -91,18 +92,7 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         summary=(
             f"Arguments {a} and {b} of kernel {kernel} are swapped: the program fails every time, and passes when the two are swapped back."
         ),
-        guilty=Guilty(
-            api=site.api,
-            call=site.call,
-            number=site.number,
-            kernel=kernel,
-            launch=site.launch,
-            argument=int(first),
-            argument_name=site.argument_name,
-            allocation=allocation_of(facts, int(given[int(first)]["object"])),
-            source=site.source,
-            host_stack=site.host_stack,
-        ),
+        guilty=replace(Guilty.at(site, allocation_of(facts, int(given[int(first)]["object"]))), kernel=kernel),
         victim=None,
         evidence=(
             Evidence(f"with arguments {first} and {second} swapped: {plural(one.rate.runs, 'run')}, no failure"),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from gpudx.investigate.callers import with_callers
 from gpudx.investigate.choice import (
     ENOUGH_FAILURES,
     MOST_PLAIN,
@@ -169,7 +170,8 @@ def with_run(state: Investigation, result: Result) -> Investigation:
         if (one.cause in result.trial.shown and (one.cause not in known or shows(one) > shows(known[one.cause])))
         or (one.cause in known and _only_adds_the_line(one, known[one.cause]))
     ]
-    return replace(state, found=(*state.found, *new))
+    before = tuple(with_callers(one, result.diagnosis) for one in state.before)
+    return replace(state, before=before, found=(*state.found, *new))
 
 
 def _only_adds_the_line(entry: Diagnosis, known: Diagnosis) -> bool:

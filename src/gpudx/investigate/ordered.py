@@ -20,6 +20,7 @@ from gpudx.diagnose import entries
 from gpudx.facts import Facts, transfers
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import FAMILIES
+from gpudx.facts.ranges import READ
 from gpudx.facts.transfers import Transfers
 from gpudx.investigate import by_output, host_side
 from gpudx.investigate.observed import PLAIN, Observed, observed
@@ -240,11 +241,19 @@ def _host_memory(facts: Facts, line: Transfers, one: Observed, plain: Observed) 
 def _summary(facts: Facts, position: int, site: Site, wait: Site | None) -> str:
     info = facts.trace.info(position)
     used = "used the mapped memory" if info.does.startswith("map") else "used the destination of the copy"
-    if info.does == "copy" and not info.reads:
+    if info.does == "copy" and _is_source(facts, position):
         used = "overwrote or freed the source of the copy"
         used = "overwrote the source of the copy" if _is_overwritten(facts, position) else used
     until = f"the first wait for it is {_called(wait)}" if wait else "nothing waits for it"
     return f"The program {used} before {_called(site)} was complete: the call returns early, and {until}."
+
+
+def _is_source(facts: Facts, position: int) -> bool:
+    """Does the copy read the host's memory? Some calls copy either way, as their values say."""
+    rows = facts.ranges.at(position)
+    own, given = facts.host_copies.table, facts.ranges.table[rows[facts.ranges.table["host"][rows]]]
+    how = np.concatenate([own["how"][own["position"] == position], given["how"]])
+    return bool((how == READ).all()) if len(how) else not facts.trace.info(position).reads
 
 
 def _is_overwritten(facts: Facts, position: int) -> bool:

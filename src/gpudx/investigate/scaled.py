@@ -27,14 +27,7 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
             f"{site.call} (call {site.number}) begins at byte {copy.offset:,} of {SIDES[copy.side]}, and the program passes if it begins "
             f"at byte {wanted:,}: the offset is in elements of {copy.element} bytes, and the call takes bytes."
         ),
-        guilty=Guilty(
-            api=site.api,
-            call=site.call,
-            number=site.number,
-            source=site.source,
-            host_stack=site.host_stack,
-            allocation=allocation_of(facts, copy.object),
-        ),
+        guilty=Guilty.at(site, allocation_of(facts, copy.object)),
         victim=None,
         evidence=(
             Evidence(

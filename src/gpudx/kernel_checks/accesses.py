@@ -7,6 +7,7 @@ from gpudx.kernel_checks.cl_types import FLOATS, INTS, plain, qualifier, space
 from gpudx.kernel_checks.plan import (
     ADDRESS,
     READ,
+    Root,
 )
 from gpudx.kernel_checks.syntax import Node
 
@@ -25,9 +26,10 @@ class Accesses(Arithmetic):
         if how == READ and zero and self.pure(node) and not self._nested(node):
             guard = self.guard(node, how)
             if guard:
-                return f"({zero[0]}({guard} ? {self.source(node)} : {zero[1]}))"
-            return self._parts(node)
-        return self._redirected(node, how, self._parts(node))
+                return self._came_in(node, f"({zero[0]}({guard} ? {self.source(node)} : {zero[1]}))")
+            return self._came_in(node, self._parts(node))
+        text = self._redirected(node, how, self._parts(node))
+        return self._came_in(node, text) if how == READ else text
 
     def _parts(self, node: Node) -> str:
         """The text of an lvalue, with what it consists of checked."""
@@ -76,15 +78,23 @@ class Accesses(Arithmetic):
             return None
         where = space(pointer.type.get_canonical())
         address = f"(ulong)&({self.source(node)})"
-        bounds = self.bounds(self.roots(pointer), address, where)
+        roots = self.roots(pointer)
+        bounds = self.bounds(roots, address, where)
         if bounds is None:
             self._miss()
             return None
         self.now.checked += 1
         align = self._alignment(pointer, node)
-        site = self.site("access", node, not align and self._provable(node, pointer))
+        check = self._check("at", roots, where)
+        proved = not align and self._provable(node, pointer)
+        if proved and self.light is not None and (check == "gdx_light_at" or not {"races", "uninit"} & self.checks):
+            if where != "g" or "uninit" not in self.checks:
+                return f"({first}1)" if first else ""
+            check = "gdx_light_in"
+        site = self.site("access", node, proved)
         first += self._hint()
-        guard = f"gdx_at{align}(gdx, {address}, sizeof({self.source(node)}), {bounds}, {site}u, {self.mode(how, node.type)})"
+        mode = self.mode(how, node.type, roots)
+        guard = f"{check}{align}(gdx, {address}, sizeof({self.source(node)}), {bounds}, {site}u, {mode})"
         return f"({first}{guard})" if first else guard
 
     def _provable(self, node: Node, pointer: Node) -> bool:
@@ -107,8 +117,7 @@ class Accesses(Arithmetic):
             or self._changes(function.body, declared)
         ):
             return False
-        self._prover.element(node.children[1], max(1, node.type.get_canonical().get_size()), at)
-        return True
+        return self._prover.element(node.children[1], max(1, node.type.get_canonical().get_size()), at)
 
     def _index_overflows(self, node: Node) -> str:
         """The checks of the arithmetic in the subscripts, each with a comma behind it."""
@@ -124,12 +133,20 @@ class Accesses(Arithmetic):
         return "".join(out)
 
     def _alignment(self, pointer: Node, node: Node) -> str:
-        """What the address must be a multiple of, where a cast can have made it less."""
-        return (
-            "_a"
-            if "align" in self.checks and any(one.kind == "CSTYLE_CAST_EXPR" for one in self._pointer_nodes(pointer))
-            else ""
-        )
+        """Whether the address must be a multiple of the access's size: where a cast can have made it less, and no type says less."""
+        cast = "align" in self.checks and any(one.kind == "CSTYLE_CAST_EXPR" for one in self._pointer_nodes(pointer))
+        return "_a" if cast and not self._says_less(node) else ""
+
+    def _says_less(self, node: Node) -> bool:
+        """A member of a packed structure, or a type that is declared with a smaller alignment: the compiler reads it byte by byte."""
+        needs = node.type.get_canonical().get_align()
+        records = [
+            one.children[0].type.get_canonical()
+            for one in self._path(node)
+            if one.kind == "MEMBER_REF_EXPR" and one.children
+        ]
+        pointed = [one.get_pointee() if one.kind.name == "POINTER" else one for one in records]
+        return any(0 < one.get_align() < needs for one in (node.type, *pointed))
 
     def _pointer_nodes(self, pointer: Node) -> list[Node]:
         assert self.now is not None
@@ -170,17 +187,18 @@ class Accesses(Arithmetic):
                 continue
             linear, total, bytes_each = text
             self.now.checked += 1
-            site = self.site("access", node, self._provable_array(group))
+            proved_here = self._provable_array(group)
+            if proved_here and self.light is not None:
+                continue
+            site = self.site("access", node, proved_here)
             guards.append(f"gdx_ix(gdx, {linear}, {total}u, {bytes_each}u, {number}u, {site}u, {how}u)")
         return " && ".join(guards).join("()") if guards else ""
 
     def _provable_array(self, group: list[Node]) -> bool:
         if self._prover is None:
             return False
-        for one in group:
-            array = self._bare(one.children[0]).type.get_canonical()
-            self._prover.place(one.children[1], int(array.element_count))
-        return True
+        counts = [int(self._bare(one.children[0]).type.get_canonical().element_count) for one in group]
+        return all(self._prover.place(one.children[1], count) for one, count in zip(group, counts, strict=True))
 
     def _redirected(self, node: Node, how: int, text: str) -> str:
         """The access through a function that gives another address if it must not happen."""
@@ -192,6 +210,7 @@ class Accesses(Arithmetic):
             if variable is None or not (subscripted or self._shadowed(variable)):
                 return text
             where = qualifier(variable.type)
+            roots: frozenset[Root] = frozenset([("object", last.declared)])
             bounds: str | None = self._bounds_of(("object", last.declared), where)
         else:
             pointer = last.children[0] if last.children else None
@@ -208,8 +227,9 @@ class Accesses(Arithmetic):
         site = self.site("access", node)
         hint = self._hint()
         raw = self.shape(node)
-        rest = f"sizeof({raw}), {bounds}, {site}u, {self.mode(how, node.type)}"
-        return f"(*(__typeof__(&({raw})))({hint}gdx_p{where}(gdx, {CASTS[where]}&({text}), {rest})))"
+        rest = f"sizeof({raw}), {bounds}, {site}u, {self.mode(how, node.type, roots)}"
+        check = self._check(f"p{where}", roots, where)
+        return f"(*(__typeof__(&({raw})))({hint}{check}(gdx, {CASTS[where]}&({text}), {rest})))"
 
     def _hint(self) -> str:
         """Hands the report of the access whose site was just made the number that its index depends on, with a comma behind it."""

@@ -8,6 +8,8 @@ from gpudx.kernel_checks.cl_types import FLOATS, plain
 from gpudx.kernel_checks.limits import Limits
 from gpudx.kernel_checks.syntax import Node
 
+LOADS = ("vload", "read_image", "as_float", "as_double")  # numbers that are not computed where they first appear
+
 
 class Arithmetic(Limits):
     def _divisor(self, node: Node, right: Node, text: str) -> str:
@@ -39,8 +41,8 @@ class Arithmetic(Limits):
         if not self.pure(bare) or any(self._is_access(one) for one in bare.walk()):
             return text
         wide = self._wide(bare)
-        if self._prover is not None:
-            self._prover.fits(bare)
+        if self._prover is not None and self._prover.fits(bare) and self._prover.each:
+            return text
         return f"gdx_wide(gdx, {text}, {wide}, {self.site('overflow', bare)}u)" if wide else text
 
     def _indices(self) -> set[int]:
@@ -72,15 +74,28 @@ class Arithmetic(Limits):
         return f"(long)({self.source(node)})"
 
     def _nan(self, node: Node, text: str) -> str:
-        if "nan" not in self.checks or not self._computed(node):
-            return text
-        kind = node.type.get_canonical()
-        name = plain(node.type)
-        scalar = {"FLOAT": "float", "DOUBLE": "double"}.get(kind.kind.name)
-        if scalar:
-            return f"gdx_nan_{scalar}(gdx, {text}, {self.site('nan', node)}u)"
-        match = re.fullmatch(r"(float|double)(2|3|4|8|16)", name)
-        return f"gdx_nan_{name}(gdx, {text}, {self.site('nan', node)}u)" if match else text
+        """A number that is computed here: the first of a work-item that is NaN or infinite is reported."""
+        kind = self._number(node)
+        if kind and self._computed(node) and not self._is_load(self._bare(node)):
+            return f"gdx_nan_{kind}(gdx, {text}, {self.site('nan', node)}u)"
+        return text
+
+    def _came_in(self, node: Node, text: str) -> str:
+        """A number that was in memory: what follows from one that is NaN already is not made here."""
+        kind = self._number(node)
+        return f"gdx_in_{kind}(gdx, {text})" if kind else text
+
+    def _number(self, node: Node) -> str:
+        """The type whose values are looked at, "" if none."""
+        if "nan" not in self.checks:
+            return ""
+        scalar = {"FLOAT": "float", "DOUBLE": "double"}.get(node.type.get_canonical().kind.name, "")
+        match = re.fullmatch(r"(?:float|double)(?:2|3|4|8|16)", plain(node.type))
+        return scalar or (match[0] if match else "")
+
+    @staticmethod
+    def _is_load(node: Node) -> bool:
+        return node.kind == "CALL_EXPR" and node.name.startswith(LOADS)
 
     def _computed(self, node: Node) -> bool:
-        return any(one.kind in ("BINARY_OPERATOR", "CALL_EXPR") for one in node.walk())
+        return any(one.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR", "CALL_EXPR") for one in node.walk())

@@ -23,6 +23,10 @@ from gpudx.kernel_checks.syntax import Node
 
 class Calls(Accesses):
     def call(self, node: Node) -> str:
+        text = self._call(node)
+        return self._came_in(node, text) if self._is_load(node) else text
+
+    def _call(self, node: Node) -> str:
         assert self.now is not None
         name = node.name
         arguments = node.children[1:]
@@ -56,6 +60,7 @@ class Calls(Accesses):
         return self.splice(node, parts)
 
     def _own_call(self, node: Node, callee: Function, arguments: list[Node]) -> str:
+        assert self.now is not None
         texts = [(one, self.expression(one, READ)) for one in arguments]
         extra = ["gdx"]
         for at in self._pointers(callee):
@@ -69,6 +74,7 @@ class Calls(Accesses):
                 self.bounds(roots, f"(ulong)({self.source(arguments[at])})", given) if pure or len(roots) == 1 else None
             )
             extra.append(bounds or "gdx_any()")
+            self.now.passed += [(declared, callee.name, at) for kind, declared in roots if kind == "param"]
         text = self.splice(node, texts)
         assert text.endswith(")")
         comma = ", " if arguments else ""
@@ -89,7 +95,7 @@ class Calls(Accesses):
         self.now.checked += 1
         site = self.site("access", pointer)
         hint = self._hint()
-        mode = self.mode(how, pointer.type.get_canonical().get_pointee())
+        mode = self.mode(how, pointer.type.get_canonical().get_pointee(), roots)
         call = f"({hint}gdx_p{where}(gdx, {CASTS[where]}({text}), {width}, {bounds}, {site}u, {mode}))"
         return f"(__typeof__({self.shape(pointer)})){call}"
 
@@ -107,7 +113,8 @@ class Calls(Accesses):
         if not self.pure(pointer) or not self.pure(offset):
             self._miss()
             return text
-        bounds = self.bounds(self.roots(pointer), f"(ulong)({raw})", where)
+        roots = self.roots(pointer)
+        bounds = self.bounds(roots, f"(ulong)({raw})", where)
         if bounds is None:
             self._miss()
             return text
@@ -116,8 +123,8 @@ class Calls(Accesses):
         address = f"((ulong)({raw}) + (ulong)({self.source(offset)}) * {step}u * {each})"
         self.now.checked += 1
         site = self.site("access", node)
-        mode = self.mode(WRITE if stores else READ, pointer.type.get_canonical().get_pointee())
-        guard = f"gdx_at(gdx, {address}, {elements}u * {each}, {bounds}, {site}u, {mode})"
+        mode = self.mode(WRITE if stores else READ, pointer.type.get_canonical().get_pointee(), roots)
+        guard = f"{self._check('at', roots, where)}(gdx, {address}, {elements}u * {each}, {bounds}, {site}u, {mode})"
         if stores:
             return f"({guard} ? {text} : (void)0)"
         scalar = plain(pointer.type.get_canonical().get_pointee())
@@ -144,7 +151,8 @@ class Calls(Accesses):
         for pointer, how in ((target, WRITE), (origin, READ)):
             where = space(pointer.type.get_canonical())
             raw = self.source(pointer)
-            bounds = self.bounds(self.roots(pointer), f"(ulong)({raw})", where)
+            roots = self.roots(pointer)
+            bounds = self.bounds(roots, f"(ulong)({raw})", where)
             if bounds is None:
                 self._miss()
                 continue
@@ -153,7 +161,7 @@ class Calls(Accesses):
             if "strided" in name and where == "g":
                 length = f"(({length} - 1) * (ulong)({self.source(arguments[3])}) + 1)"
             site = self.site("access", pointer)
-            mode = self.mode(how, pointer.type.get_canonical().get_pointee())
+            mode = self.mode(how, pointer.type.get_canonical().get_pointee(), roots)
             guards.append(f"gdx_span(gdx, (ulong)({raw}), {length} * sizeof(*({raw})), {bounds}, {site}u, {mode})")
         if not guards:
             return self.splice(node, parts)

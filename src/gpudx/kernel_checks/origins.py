@@ -138,7 +138,15 @@ class Origins(Shape):
             and qualifier(node.type) == "l"
             and self.now is not None
             and self.now.is_kernel
+            and not (self.light is not None and node.number in self.light)
         )
+
+    def _check(self, name: str, roots: Iterable[Root], where: str) -> str:
+        """The function that checks an access: gdx_at or gdx_pg, or its light form where work-items cannot meet."""
+        if not {"races", "uninit"} & self.checks:
+            return f"gdx_{name}"
+        alone = where in ("c", "p") or (self.light is not None and all(declared in self.light for _, declared in roots))
+        return f"gdx_light_{name}" if alone else f"gdx_{name}"
 
     def thing(self, node: Node, own: str) -> int:
         assert self.now is not None

@@ -1,6 +1,6 @@
 """The part of a rewritten source that is ours: OpenCL C 1.1, names that begin with gdx_.
 
-The report is a buffer of 32-bit words (native/opencl/checks_report.h reads it):
+The report is a buffer of 32-bit words (native/opencl/checks_launch.c reads it):
     0 records asked for, 1 room for records, 2 sites, 3 steps that a work-item may take in loops (in units of 1024)
     8..71 a scratch place for accesses that must not happen
     72.. how often each site was seen to fail, from site 1 on; behind them the records, 24 words each
@@ -21,7 +21,7 @@ FLAT = "#define GDX_FLAT 1\n"
 COMMON = """
 typedef struct { ulong lo; ulong n; uint id;
 #ifdef GDX_TRACK
-  __global uint *w; __global uchar *u; __local uint *l; uint grain;
+  __global uint *w; __global uchar *u; __local uint *l; uint shift;
 #endif
 } gdx_obj;
 /* What the functions out of line need. It is apart from gdx_ctx, whose address stays in the kernel: then compilers see that work-items
@@ -36,6 +36,9 @@ typedef struct {
   __private gdx_who *f; uint apart; uint said; uint odd; ulong steps; __local uint *v; uint turn; uint yes; uint voters;
 #ifdef GDX_LATE
   uint site; uint id; uint how; ulong off; ulong n; ulong hint;
+#endif
+#ifdef GDX_LOOPS
+  uint rank; uint looped; ulong seen[3];
 #endif
 } gdx_ctx;
 #ifdef GDX_FLAT
@@ -89,6 +92,9 @@ static void gdx_begin(__private gdx_ctx *c, __private gdx_who *f, __global uint 
 #ifdef GDX_LATE
   c->site = 0; c->id = 0; c->how = 0; c->off = 0; c->n = 0; c->hint = 0;
 #endif
+#ifdef GDX_LOOPS
+  c->rank = ~0u; c->looped = 0; c->seen[0] = 0; c->seen[1] = 0; c->seen[2] = 0;
+#endif
   f->r = r; f->item = gdx_item(); f->epoch = 0; f->passed = 0; f->missed = 0; f->hint = 0;
 #ifdef GDX_FLAT
   f->global_id[0] = get_global_id(0); f->global_id[1] = get_global_id(1); f->global_id[2] = get_global_id(2);
@@ -114,7 +120,7 @@ static gdx_obj gdx_arr(ulong lo, ulong n, uint id)
 {
   gdx_obj o; o.lo = n == ~0UL ? 0 : lo; o.n = n; o.id = id;
 #ifdef GDX_TRACK
-  o.w = 0; o.u = 0; o.l = 0; o.grain = 1;
+  o.w = 0; o.u = 0; o.l = 0; o.shift = 0;
 #endif
   return o;
 }
@@ -151,6 +157,21 @@ static GDX_COLD int gdx_check(__private gdx_who *f, ulong a, ulong w, gdx_obj o,
   return ok;
 }
 static int gdx_at(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how) { return gdx_check(c->f, a, w, o, s, how); }
+/* Where work-items cannot race. Nothing here is out of line, so that compilers can still vectorize the kernel. */
+static int gdx_light_in(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
+{
+#ifdef GDX_UNINIT
+  if (o.u) gdx_track_written(c->f, a - o.lo, w, o, s, how);
+#endif
+  return 1;
+}
+static int gdx_light_at(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
+{
+  ulong off = a - o.lo;
+  int ok = (off <= o.n - w) & (o.n >= w);
+  if (!ok) gdx_miss(c, s, o.id, how, w, off, o.n);
+  return ok && gdx_light_in(c, a, w, o, s, how);
+}
 #else
 static int gdx_at(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
 {
@@ -160,11 +181,16 @@ static int gdx_at(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uin
   return ok;
 }
 #endif
-static int gdx_at_a(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
+static int gdx_odd(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
 {
   ulong need = w <= 1 ? 1 : w <= 2 ? 2 : w <= 4 ? 4 : w <= 8 ? 8 : w <= 16 ? 16 : w <= 32 ? 32 : w <= 64 ? 64 : 128;
-  if ((a & (need - 1)) && w == need) { gdx_say(c, 2u, s, o.id, how, (uint)w, a - o.lo, o.n, need); return 0; }
-  return gdx_at(c, a, w, o, s, how);
+  if (!(a & (need - 1)) || w != need) return 0;
+  gdx_say(c, 2u, s, o.id, how, (uint)w, a - o.lo, o.n, need);
+  return 1;
+}
+static int gdx_at_a(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
+{
+  return !gdx_odd(c, a, w, o, s, how) && gdx_at(c, a, w, o, s, how);
 }
 /* A read that is left out gives 0, and a loop that waits for another value would never end. */
 static int gdx_goes_on(__private gdx_ctx *c) { return c->f->missed < 100000u; }
@@ -184,21 +210,31 @@ static int gdx_span(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, u
 #endif
   return ok;
 }
-static __global void *gdx_pg(__private gdx_ctx *c, __global void *p, ulong w, gdx_obj o, uint s, uint how)
+"""
+
+# The address of an access, or of a place that it does no harm to.
+POINTERS = """
+static __global void *PREFIX_pg(__private gdx_ctx *c, __global void *p, ulong w, gdx_obj o, uint s, uint how)
 {
-  return gdx_at(c, (ulong)p, w, o, s, how) || w > 256 ? p : (__global void *)(c->f->r + 8);
+  return PREFIX_at(c, (ulong)p, w, o, s, how) || w > 256 ? p : (__global void *)(c->f->r + 8);
 }
-static __local void *gdx_pl(__private gdx_ctx *c, __local void *p, ulong w, gdx_obj o, uint s, uint how)
+static __local void *PREFIX_pl(__private gdx_ctx *c, __local void *p, ulong w, gdx_obj o, uint s, uint how)
 {
-  return gdx_at(c, (ulong)p, w, o, s, how) || w > o.n ? p : (__local void *)(size_t)o.lo;
+  return PREFIX_at(c, (ulong)p, w, o, s, how) || w > o.n ? p : (__local void *)(size_t)o.lo;
 }
-static __constant void *gdx_pc(__private gdx_ctx *c, __constant void *p, ulong w, gdx_obj o, uint s, uint how)
+static __constant void *PREFIX_pc(__private gdx_ctx *c, __constant void *p, ulong w, gdx_obj o, uint s, uint how)
 {
-  return gdx_at(c, (ulong)p, w, o, s, how) || w > o.n ? p : (__constant void *)(size_t)o.lo;
+  return PREFIX_at(c, (ulong)p, w, o, s, how) || w > o.n ? p : (__constant void *)(size_t)o.lo;
 }
-static __private void *gdx_pp(__private gdx_ctx *c, __private void *p, ulong w, gdx_obj o, uint s, uint how)
+static __private void *PREFIX_pp(__private gdx_ctx *c, __private void *p, ulong w, gdx_obj o, uint s, uint how)
 {
-  return gdx_at(c, (ulong)p, w, o, s, how) || w > o.n ? p : (__private void *)(size_t)o.lo;
+  return PREFIX_at(c, (ulong)p, w, o, s, how) || w > o.n ? p : (__private void *)(size_t)o.lo;
+}
+"""
+LIGHT = """
+static int gdx_light_at_a(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
+{
+  return !gdx_odd(c, a, w, o, s, how) && gdx_light_at(c, a, w, o, s, how);
 }
 """
 
@@ -211,7 +247,7 @@ TRACK = """
 #define GDX_MANY 0xfffffffeu   /* read by several groups */
 static gdx_obj gdx_loc(ulong lo, ulong n, uint id, __local uint *l, uint grain)
 {
-  gdx_obj o = gdx_arr(lo, n, id); o.l = l; o.grain = grain; return o;
+  gdx_obj o = gdx_arr(lo, n, id); o.l = l; o.shift = grain < 2 ? 0 : grain < 4 ? 1 : grain < 8 ? 2 : 3; return o;
 }
 static gdx_obj gdx_glo(ulong lo, ulong n, uint id, __global uint *w, __global uchar *u)
 {
@@ -221,7 +257,7 @@ static void gdx_track_local(__private gdx_who *f, ulong off, ulong w, gdx_obj o,
 {
   uint item = f->item & 0xffffu, epoch = min(f->epoch, 0xfffu);
   uint me = 0x80000000u | item << 12 | epoch, fixed = how & 8u ? 0x40000000u | (how >> 5 & 3u) << 28 : 0u;
-  uint first = (uint)(off / o.grain), last = (uint)((off + w - 1) / o.grain);
+  uint first = (uint)(off >> o.shift), last = (uint)((off + w - 1) >> o.shift);
   for (uint g = first; g <= last; g++) {
     __local volatile uint *cell = o.l + 2u * g;
     /* Exchanged, because work-items that run in step would all see what was there before them. */
@@ -243,22 +279,26 @@ static void gdx_track_local(__private gdx_who *f, ulong off, ulong w, gdx_obj o,
     if ((how & 1u) && !(how & 4u) && !(read_too && (seen & 0x40000000u))) cell[1] = read_too ? me | 0x40000000u : me;
   }
 }
+#ifdef GDX_UNINIT
+static void gdx_track_written(__private gdx_who *f, ulong off, ulong w, gdx_obj o, uint s, uint how)
+{
+  int unset = 0, reads = (how & 1u) && !(how & 16u);
+  if (w == 4 && !(off & 3u)) {
+    __global uint *word = (__global uint *)(o.u + off);
+    unset = reads && *word != 0x01010101u;
+    if ((how & 2u) && *word != 0x01010101u) *word = 0x01010101u;
+  } else
+    for (ulong i = off; i < off + w; i++) {
+      if (reads) unset |= !o.u[i];
+      if (how & 2u) o.u[i] = 1;
+    }
+  if (unset) gdx_tell(f, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
+}
+#endif
 static void gdx_track_global(__private gdx_who *f, ulong off, ulong w, gdx_obj o, uint s, uint how)
 {
 #ifdef GDX_UNINIT
-  if (o.u) {
-    int unset = 0, reads = (how & 1u) && !(how & 16u);
-    if (w == 4 && !(off & 3u)) {
-      __global uint *word = (__global uint *)(o.u + off);
-      unset = reads && *word != 0x01010101u;
-      if ((how & 2u) && *word != 0x01010101u) *word = 0x01010101u;
-    } else
-      for (ulong i = off; i < off + w; i++) {
-        if (reads) unset |= !o.u[i];
-        if (how & 2u) o.u[i] = 1;
-      }
-    if (unset) gdx_tell(f, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
-  }
+  if (o.u) gdx_track_written(f, off, w, o, s, how);
 #endif
 #ifdef GDX_RACES
   if (!o.w) return;
@@ -285,7 +325,7 @@ static void gdx_track_global(__private gdx_who *f, ulong off, ulong w, gdx_obj o
 static void gdx_track_span(ulong off, ulong w, gdx_obj o, uint how)
 {
   if (gdx_item() || !(how & 2u) || !w) return;
-  if (o.l) for (ulong g = off / o.grain; g <= (off + w - 1) / o.grain; g++) o.l[2u * g] = GDX_FREE;
+  if (o.l) for (ulong g = off >> o.shift; g <= (off + w - 1) >> o.shift; g++) o.l[2u * g] = GDX_FREE;
   if (o.w) for (ulong g = off >> GDX_SHIFT; g <= (off + w - 1) >> GDX_SHIFT; g++) o.w[2u * g] = GDX_FREE;
   if (o.u) for (ulong i = off; i < off + w; i++) o.u[i] = 1;
 }
@@ -342,10 +382,22 @@ static int gdx_wide(__private gdx_ctx *c, int narrow, long wide, uint s)
   if (wide > 2147483647L || wide < -2147483647L - 1L) gdx_say(c, 7u, s, ~0u, 0u, 4u, (ulong)wide, (ulong)(long)(int)wide, 0);
   return narrow;
 }
-static int gdx_step(__private gdx_ctx *c, uint s)
+"""
+
+# The loop that does not end is the outermost one that still turns at the end of what a work-item may take; loops in it may end each
+# time. With it goes what its condition depends on, and which of these numbers the last turn left alone.
+LOOPS = """
+static int gdx_step(__private gdx_ctx *c, uint s, uint rank, ulong a, ulong b, ulong d)
 {
-  if (++c->steps >> 10 < c->f->r[3]) return 1;
-  if (c->f->r[3] != 1u) gdx_say(c, 6u, s, ~0u, 0u, 0u, c->steps, 0, 0);
+  ulong most = c->f->r[3], done = ++c->steps >> 10;
+  if (most == 1u) return done < 1;
+  if (done < most - most / 4) return 1;
+  if (rank < c->rank) { c->rank = rank; c->looped = 0; }
+  if (rank != c->rank && done < most + most / 4) return 1;
+  uint same = c->looped != s ? 0u : 256u | (c->seen[0] == a ? 512u : 0u) | (c->seen[1] == b ? 1024u : 0u) | (c->seen[2] == d ? 2048u : 0u);
+  c->looped = s; c->seen[0] = a; c->seen[1] = b; c->seen[2] = d;
+  if (done < most) return 1;
+  gdx_say(c, 6u, s, ~0u, same, (uint)c->steps, a, b, d);
   c->f->r[3] = 1u;  /* the other work-items need not take as long */
   return 0;
 }
@@ -361,6 +413,16 @@ def _nan(name: str) -> str:
         f"{{ if (!(c->odd & 1) && {nan}) {{ c->odd |= 3; gdx_say(c, 9u, s, ~0u, 0u, sizeof(v), 0, 0, 1); }}\n"
         f"  else if (!c->odd && {inf}) {{ c->odd |= 2; gdx_say(c, 9u, s, ~0u, 0u, sizeof(v), 0, 0, 0); }}\n"
         f"  return v; }}\n"
+    )
+
+
+def _came_in(name: str) -> str:
+    """One that was in memory: this work-item makes none after it."""
+    width = "".join(char for char in name if char.isdigit())
+    nan, inf = ("any(isnan(v))", "any(isinf(v))") if width else ("isnan(v)", "isinf(v)")
+    return (
+        f"static {name} gdx_in_{name}(__private gdx_ctx *c, {name} v)\n"
+        f"{{ c->odd |= {nan} ? 3u : {inf} ? 2u : 0u; return v; }}\n"
     )
 
 
@@ -389,11 +451,15 @@ def text(
     parts += (
         ["#define GDX_RACES 1\n"] * races + ["#define GDX_UNINIT 1\n"] * uninit + ["#define GDX_TRACK 1\n"] * tracks
     )
+    parts += ["#define GDX_LOOPS 1\n"] * ("gdx_step" in body)
     parts.append(COMMON)
     if tracks:
         parts.append(TRACK)
-    parts.append(BOUNDS)
+    parts += [BOUNDS, POINTERS.replace("PREFIX", "gdx")]
+    parts += [LIGHT, POINTERS.replace("PREFIX", "gdx_light")] * tracks
     parts += [BARRIERS] * any(name in body for name in ("gdx_agree", "gdx_split", "gdx_lost"))
-    parts += [ARITHMETIC] * any(name in body for name in ("gdx_div", "gdx_wide", "gdx_step"))
+    parts += [ARITHMETIC] * any(name in body for name in ("gdx_div", "gdx_wide"))
+    parts += [LOOPS] * ("gdx_step" in body)
     parts += [_nan(name) for name in sorted(set(re.findall(r"gdx_nan_(\w+)\(", body)))]
+    parts += [_came_in(name) for name in sorted(set(re.findall(r"gdx_in_(\w+)\(", body)))]
     return "".join(parts)

@@ -31,43 +31,48 @@ class Unproved(Exception):
 
 
 class Prover:
-    """The conditions for one kernel."""
+    """The conditions for one kernel: for all of its accesses, or, `each` by itself, for those that can be proved."""
 
-    def __init__(self, rewriter: Rewriter, function: Function) -> None:
+    def __init__(self, rewriter: Rewriter, function: Function, each: bool = False) -> None:
         self._rewriter = rewriter
         self._function = function
+        self.each = each
         self._conditions: dict[str, None] = {}
         self._failed = False
         self._depth = 0
 
     def give_up(self) -> None:
         """Something is checked that sizes say nothing about."""
-        self._failed = True
+        self._failed = not self.each
 
     @property
     def conditions(self) -> list[str]:
         text = list(self._conditions)
         return [] if self._failed or sum(map(len, text)) > LONGEST else text
 
-    def element(self, index: Node, size: int, argument: int) -> None:
+    def element(self, index: Node, size: int, argument: int) -> bool:
         """argument[index] has to lie within the argument."""
-        self._try(lambda: f"{self._index(index)} 1 + {size} * n{argument} le")
+        return self._try(lambda: f"{self._index(index)} 1 + {size} * n{argument} le")
 
-    def place(self, index: Node, count: int) -> None:
+    def place(self, index: Node, count: int) -> bool:
         """An index into a dimension of an array."""
-        self._try(lambda: f"{self._index(index)} {count - 1} le")
+        return self._try(lambda: f"{self._index(index)} {count - 1} le")
 
-    def fits(self, node: Node) -> None:
+    def fits(self, node: Node) -> bool:
         """The arithmetic of an index stays within 32 bits."""
-        self._try(lambda: f"{self._most(node)} {LARGEST_INT} le")
+        return self._try(lambda: f"{self._most(node)} {LARGEST_INT} le")
 
-    def _try(self, condition: Callable[[], str]) -> None:
+    def _try(self, condition: Callable[[], str]) -> bool:
         if self._failed:
-            return
+            return False
+        before = dict(self._conditions)
         try:
             self._conditions[condition()] = None
         except Unproved:
-            self._failed = True
+            self._conditions = before
+            self.give_up()
+            return False
+        return True
 
     def _index(self, node: Node) -> str:
         largest = self._most(node)

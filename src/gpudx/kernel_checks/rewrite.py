@@ -14,12 +14,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gpudx.kernel_checks import prelude
+from gpudx.kernel_checks import layouts, prelude
 from gpudx.kernel_checks.builtins import (
     BARRIERS,
     FENCES,
     LOCKS,
 )
+from gpudx.kernel_checks.called_kernels import CALLED
 from gpudx.kernel_checks.cl_types import element_bytes, qualifier, scalar_bytes, space
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.plan import (
@@ -28,19 +29,33 @@ from gpudx.kernel_checks.plan import (
     Rewritten,
     Thing,
 )
-from gpudx.kernel_checks.proofs import Prover, Unproved
+from gpudx.kernel_checks.proofs import LONGEST, Prover, Unproved
 from gpudx.kernel_checks.sharing import Sharing
 from gpudx.kernel_checks.statements import Statements
 from gpudx.kernel_checks.syntax import KERNEL, Node
 from gpudx.kernel_checks.uniform import Uniformity
 
+# Every driver inlines functions with barriers in the end. PoCL 3.1 does it late, and its compiler (LLVM 15) crashes in the pass behind it
+# where checks and a loop with barriers come together in a function that is called twice.
+INLINED = "__attribute__((always_inline)) "
 PROVABLE = {"bounds", "align", "overflow", "div", "barriers", "races", "uninit"}
+LIGHT = "gdx_light_"
+FOLLOWING = re.compile(r"\bgdx_(?:at|at_a|span|p[glx])\(")  # checks that follow who accessed what
+CHECKING = re.compile(r"\bgdx_(?:at|at_a|span|ix|p[glcpx])\(")
+# Intel's compiler for CPUs puts work-items into vectors, and a call out of line then takes each of them out again: with it, a kernel
+# that follows its accesses took twice as long.
+ONE_BY_ONE = "__attribute__((intel_vec_len_hint(1))) "
 ARGUMENT_SPACES = {"l": "local", "c": "constant"}
 
 
 def real(text: str) -> str:
     """Text of the source, which has one character per byte here, as people read it."""
+    text = text.replace(CALLED, "")
     return text if text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
+
+
+def named(plan: KernelPlan) -> KernelPlan:
+    return replace(plan, name=real(plan.name), light=named(plan.light) if plan.light else None)
 
 
 def in_loop(node: Node) -> bool:
@@ -66,20 +81,38 @@ class Rewriter(Statements):
             at = end
         out.append(self.text[at:])
         body = "".join(out).encode("latin-1").decode("utf-8", "surrogateescape")
+        for plan in kernels:
+            plan.unchecked, plan.checked = self._counted(self.functions[plan.name])
+        self._spread_writes()
         self._settle(kernels)
         head = prelude.text(
             self.checks, body, self.late, self.blind, self.fences, self.grain, self.local_grain, self.flat
         )
         sites = [replace(site, text=real(site.text), kernel=real(site.kernel)) for site in self.sites]
         things = [replace(thing, name=real(thing.name), function=real(thing.function)) for thing in self.things]
-        return Rewritten(head + body, [replace(plan, name=real(plan.name)) for plan in kernels], sites, things)
+        return Rewritten(head + body, [named(plan) for plan in kernels], sites, things)
+
+    def _spread_writes(self) -> None:
+        """What a function writes through its parameters, its callers write."""
+        changed = True
+        while changed:
+            changed = False
+            for function in self.functions.values():
+                for declared, name, at in function.passed:
+                    callee = self.functions[name]
+                    if callee.params[at].number in callee.written and declared not in function.written:
+                        function.written.add(declared)
+                        changed = True
 
     def _settle(self, kernels: list[KernelPlan]) -> None:
         """What only the whole source says: how finely global memory is followed, and that unseen writes may happen."""
         for plan in kernels:
+            self._settle([plan.light] if plan.light else [])
+            function = self.functions[plan.name.removeprefix(LIGHT)]
             for at, spec in enumerate(plan.extra):
                 if spec.startswith("w:"):
-                    plan.extra[at] = f"{spec}:{self.grain}"
+                    written = function.params[int(spec[2:])].number in function.written
+                    plan.extra[at] = f"{spec}:{self.grain}" if written else f"v{spec[1:]}:{self.grain}"
                 elif spec.startswith("l:"):
                     place, grain = spec.rsplit(":", 1)
                     plan.extra[at] = f"{place}:{min(int(grain), self.local_grain)}"
@@ -133,6 +166,7 @@ class Rewriter(Statements):
                     if self.functions[name].is_kernel:
                         raise Unsupported(f"the kernel {name} is called like a function")
                     function.calls.add(name)
+                    self.calls_of.setdefault(name, []).append((function, node))
                 elif name in BARRIERS:
                     function.has_barrier = True
                 elif name in FENCES or (LOCKS.match(name) and in_loop(node)):
@@ -161,6 +195,8 @@ class Rewriter(Statements):
         edits = [self._parameter_edit(node, params, extra, own.body.start if own else node.end)]
         if own is None:
             return edits
+        if function.has_barrier and not function.is_kernel:
+            edits.append((node.start, node.start, INLINED))
         self.now = function
         self._uniform = Uniformity(self, function) if "barriers" in self.checks and function.has_barrier else None
         self._number_arguments(function)
@@ -170,12 +206,43 @@ class Rewriter(Statements):
         closing = " gdx_end(gdx);" if function.is_kernel else ""
         edits.append((function.body.start, function.body.end, "{" + opening + body[1:-1] + closing + "}"))
         if function.is_kernel:
-            plan = KernelPlan(
-                function.name, len(function.params), specs, *self._counted(function), self._proof(function)
-            )
+            if self.late and {"races", "uninit"} & self.checks:
+                edits.append((node.start, node.start, ONE_BY_ONE))
+            plan = KernelPlan(function.name, len(function.params), specs, proof=self._proof(function))
             kernels.append(plan)
+            if not plan.proof:
+                edits += self._light(function, plan, body)
         self.now = None
         return edits
+
+    def _light(self, function: Function, plan: KernelPlan, full: str) -> list[tuple[int, int, str]]:
+        """A second kernel without the checks that the sizes of a launch prove, and without following what no two work-items
+        share. It runs where the conditions of its proof hold, and is made where it is much cheaper than the `full` one."""
+        tracks = bool({"races", "uninit"} & self.checks)
+        if not self.checks <= PROVABLE or any(self._pointers(self.functions[name]) for name in function.calls):
+            return []
+        prover = Prover(self, function, each=True)
+        apart, conditions = Sharing(self, function, prover).apart() if tracks else (set(), [])
+        if tracks and not apart:
+            return []
+        before, first = (function.unchecked, function.checked), len(self.sites)
+        self.light, self._prover = apart, prover
+        extra, specs = self._extra_parameters(function)
+        start, end, new = self._parameter_edit(function.node, function.params, extra, function.body.start)
+        head = self.text[function.node.start : start] + new + self.text[end : function.body.start]
+        head, renamed = re.subn(rf"\b{re.escape(function.name)}(?=\s*\()", LIGHT + function.name, head)
+        body = self.statement(function.body)
+        text = f"\n{head}{{{self._opening(function)}{body[1:-1]} gdx_end(gdx);}}\n"
+        self.light, self._prover = None, None
+        function.unchecked, function.checked = before
+        proof = [*prover.conditions, *conditions] or ["1"]
+        costly = FOLLOWING if tracks else CHECKING
+        cheaper = 2 * len(costly.findall(body)) <= len(costly.findall(full))
+        if renamed != 1 or sum(map(len, proof)) > LONGEST or not cheaper:
+            del self.sites[first:]
+            return []
+        plan.light = KernelPlan(LIGHT + function.name, plan.arguments, specs, proof=proof)
+        return [(function.node.end, function.node.end, text)]
 
     def _proof(self, function: Function) -> list[str]:
         """Sizes prove the bounds of accesses, and nothing about what helpers, races or other checks are about."""
@@ -205,7 +272,8 @@ class Rewriter(Statements):
             self._thing_numbers[("param", param.number)] = len(self.things)
             pointee = param.type.get_canonical().get_pointee()
             where = ARGUMENT_SPACES.get(qualifier(pointee), "global")
-            self.things.append(Thing("argument", param.name, function.name, at, element_bytes(pointee), where))
+            layout = layouts.of(pointee) if self._is_pointer(param) else ""
+            self.things.append(Thing("argument", param.name, function.name, at, element_bytes(pointee), where, layout))
 
     def _extra_parameters(self, function: Function) -> tuple[str, list[str]]:
         pointers = self._pointers(function)
@@ -217,7 +285,8 @@ class Rewriter(Statements):
             where = space(function.params[at].type.get_canonical())
             specs.append(f"n:{at}")
             texts.append(f", ulong gdx_n{at}")
-            if where == "g" and "races" in self.checks:
+            apart = self.light is not None and function.params[at].number in self.light
+            if where == "g" and "races" in self.checks and not apart:
                 specs.append(f"w:{at}")
                 texts.append(f", __global uint *gdx_w{at}")
             if where == "g" and "uninit" in self.checks:
@@ -249,7 +318,8 @@ class Rewriter(Statements):
             where = space(param.type.get_canonical())
             number = self._thing_numbers[("param", param.number)]
             if where == "g" and {"races", "uninit"} & self.checks:
-                w = f"gdx_w{at}" if "races" in self.checks else "0"
+                apart = self.light is not None and param.number in self.light
+                w = f"gdx_w{at}" if "races" in self.checks and not apart else "0"
                 u = f"gdx_u{at}" if "uninit" in self.checks else "0"
                 text.append(f"const gdx_obj gdx_o{at} = gdx_glo((ulong){param.name}, gdx_n{at}, {number}u, {w}, {u});")
             elif where == "l" and {"races", "uninit"} & self.checks:
@@ -259,6 +329,9 @@ class Rewriter(Statements):
                 shadows.append(f"gdx_clear(gdx_l{at}, 2u * (uint)(gdx_n{at} / GDX_GRAIN({grain}) + 1u));")
             else:
                 text.append(f"const gdx_obj gdx_o{at} = gdx_arr((ulong){param.name}, gdx_n{at}, {number}u);")
+        for param in function.params:
+            if self._number(param):
+                text.append(f"{self._came_in(param, param.name)};")
         for node in function.variables.values():
             if node.kind == "VAR_DECL" and self._shadowed(node):
                 number = self.thing(node, "l")

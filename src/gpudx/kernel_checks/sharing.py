@@ -7,20 +7,23 @@ Conditions are those of proofs.py, and: dK, the buffer of argument K is not give
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpudx.kernel_checks.builtins import ASYNC, ATOMIC, BARRIERS, FENCES, global_only, vector_access
-from gpudx.kernel_checks.cl_types import space
+from gpudx.kernel_checks.builtins import BARRIERS, FENCES, global_only
+from gpudx.kernel_checks.cl_types import qualifier, space
 from gpudx.kernel_checks.proofs import Prover, Unproved
 from gpudx.kernel_checks.syntax import Node
 
 if TYPE_CHECKING:
-    from gpudx.kernel_checks.plan import Function
+    from gpudx.kernel_checks.plan import Function, Root
     from gpudx.kernel_checks.rewrite import Rewriter
 
 CHOICES = ("IF_STMT", "SWITCH_STMT", "CONDITIONAL_OPERATOR")
 LOOPS = ("FOR_STMT", "WHILE_STMT", "DO_STMT")
+LEAVING = ("RETURN_STMT", "BREAK_STMT", "CONTINUE_STMT", "GOTO_STMT")
+WIDE = ("INT", "UINT", "LONG", "ULONG")  # a narrower variable gives two work-items the same number
 STEPS = ("x++", "x--", "++", "--")
 
 
@@ -35,25 +38,62 @@ class Access:
 
 
 class Sharing:
-    """One kernel; raises Unproved where it cannot say."""
+    """One kernel, read once. An access that is not understood is held against the objects that its pointer can come from."""
 
     def __init__(self, rewriter: Rewriter, function: Function, prover: Prover) -> None:
         self._rewriter, self._function, self._prover = rewriter, function, prover
         self._segment, self._segments = 0, 1
         self._same: dict[int, int] = {}  # segments that are one, because a loop goes back
         self._found: list[Access] = []
+        self._not_understood: set[int] = set()  # declarations of arguments and arrays
+        self._all_understood = True
+        self._in_order = True  # all work-items come to all barriers, as far as the source says
         self._conditions: dict[str, None] = {}
+        self._walk(function.body)
 
     def conditions(self) -> list[str]:
-        self._walk(self._function.body)
-        for root in {one.root for one in self._found}:
-            mine = [one for one in self._found if one.root == root]
-            at = next((i for i, param in enumerate(self._function.params) if param.number == root), None)
+        """For the whole kernel; raises Unproved where it cannot say."""
+        if not self._all_understood:
+            raise Unproved
+        for root, mine in self._by_root().items():
+            at = self._argument(root)
             if at is not None:
                 self._buffer(mine, at)
             else:
                 self._array(mine, self._function.variables[root])
         return list(self._conditions)
+
+    def apart(self) -> tuple[set[int], list[str]]:
+        """The arguments and arrays that no two work-items race for, of which arrays are written before they are read, and the
+        conditions for that."""
+        out: set[int] = set()
+        for root, mine in self._by_root().items():
+            at, before = self._argument(root), dict(self._conditions)
+            if root in self._not_understood:
+                continue
+            try:
+                if at is None:
+                    self._array(mine, self._function.variables[root])
+                elif any(one.writes for one in mine):
+                    self._own_elements(mine)
+            except Unproved:
+                self._conditions = before
+                continue
+            out.add(root)
+        written = self._not_understood | {one.root for one in self._found if one.writes}
+        for at, param in enumerate(self._function.params):
+            if param.number in written and space(param.type.get_canonical()) == "g":
+                self._conditions[f"d{at}"] = None  # what is only read stays as it is
+        return out, list(self._conditions)
+
+    def _by_root(self) -> dict[int, list[Access]]:
+        out: dict[int, list[Access]] = {}
+        for one in self._found:
+            out.setdefault(one.root, []).append(one)
+        return out
+
+    def _argument(self, root: int) -> int | None:
+        return next((i for i, param in enumerate(self._function.params) if param.number == root), None)
 
     # ---- accesses, in order ----
 
@@ -69,25 +109,44 @@ class Sharing:
             for child in node.children:
                 self._walk(child)
             if self._segment != before:
-                raise Unproved  # a barrier that not everybody may come to
+                self._disorder()  # a barrier that not everybody may come to
             return
+        if node.kind in LEAVING:
+            self._disorder()
         if node.kind == "CALL_EXPR":
-            name = node.name
-            if name in BARRIERS:
-                if global_only(self._rewriter.source(node)):
-                    raise Unproved  # it divides accesses to global memory only
-                self._segment, self._segments = self._segments, self._segments + 1
-            elif name in FENCES or name in ASYNC or ATOMIC.match(name) or vector_access(name) is not None:
-                raise Unproved
+            self._call(node)
         if node.kind == "CXX_UNARY_EXPR":
             return
         if self._rewriter._is_access(node) and not self._rewriter._is_array(node):
             self._access(node)
             return
         if node.kind == "UNARY_OPERATOR" and node.operator == "&":
-            raise Unproved
+            self._misunderstand(self._rewriter.roots(node))
         for child in node.children:
             self._walk(child)
+
+    def _disorder(self) -> None:
+        self._in_order = False
+        if any(qualifier(one.type) == "l" for one in self._function.variables.values()):
+            self._all_understood = False
+
+    def _misunderstand(self, roots: Iterable[Root]) -> None:
+        self._all_understood = False
+        self._not_understood |= {declared for _, declared in roots}
+
+    def _call(self, node: Node) -> None:
+        name = node.name
+        if name in BARRIERS:
+            if not global_only(self._rewriter.source(node)):  # else it divides accesses to global memory only
+                self._segment, self._segments = self._segments, self._segments + 1
+            return
+        callee = self._rewriter.functions.get(name)
+        if name in FENCES or (callee is not None and callee.has_barrier):
+            self._all_understood = False
+            self._disorder()
+        for argument in node.children[1:]:
+            if self._rewriter._is_pointer(argument) or self._rewriter._is_array(argument):
+                self._misunderstand(self._rewriter.roots(argument))
 
     def _access(self, node: Node) -> None:
         path = list(dict.fromkeys(self._rewriter._path(node)))
@@ -98,27 +157,40 @@ class Sharing:
         root = last
         if last.kind == "ARRAY_SUBSCRIPT_EXPR":
             root = self._rewriter._bare(last.children[0])
-        if root.kind != "DECL_REF_EXPR" or len(subscripts) != len(
-            [one for one in path if self._rewriter._is_access(one)]
-        ):
-            raise Unproved  # members, pointers that were computed
-        variable = self._function.variables.get(root.declared)
-        if variable is None:
+        steps = [one for one in path if self._rewriter._is_access(one)]
+        variable = self._function.variables.get(root.declared) if root.kind == "DECL_REF_EXPR" else None
+        if root.kind == "DECL_REF_EXPR" and variable is None and len(subscripts) == len(steps):
             return  # a constant of the program
-        if variable.kind == "PARM_DECL":
-            if not self._rewriter._is_pointer(variable) or root.declared in self._function.sources:
-                raise Unproved
-            if space(variable.type.get_canonical()) == "c":
-                return
-            if space(variable.type.get_canonical()) != "g":
-                raise Unproved
-        elif "__local" not in variable.type.spelling:
-            if self._rewriter._is_pointer(variable):
-                raise Unproved
+        if variable is None or len(subscripts) != len(steps):
+            self._other_access(node, last)  # members, pointers that were computed
             return
-        reads, writes = self._how(node)
+        if variable.kind == "PARM_DECL":
+            where = space(variable.type.get_canonical())
+            given = self._rewriter._is_pointer(variable) and root.declared not in self._function.sources
+            if given and where == "c":
+                return
+            if not given or where != "g" or self._prover.changes(root.declared):
+                self._other_access(node, last)
+                return
+        elif self._rewriter._is_pointer(variable):
+            self._other_access(node, last)
+            return
+        elif qualifier(variable.type) != "l":
+            return
+        try:
+            reads, writes = self._how(node)
+        except Unproved:
+            self._other_access(node, last)
+            return
         indices = tuple(one.children[1] for one in reversed(subscripts))
         self._found.append(Access(self._segment, reads, writes, root.declared, indices, node))
+
+    def _other_access(self, node: Node, last: Node) -> None:
+        self._misunderstand(
+            [("object", last.declared)] if last.kind == "DECL_REF_EXPR" else self._rewriter.roots(last.children[0])
+        )
+        if last.kind != "DECL_REF_EXPR":
+            self._walk(last.children[0])
 
     def _how(self, node: Node) -> tuple[bool, bool]:
         below, above = node, node.parent
@@ -144,21 +216,27 @@ class Sharing:
 
     # ---- what has to hold ----
 
-    def _key(self, one: Access) -> tuple[str, ...]:
-        return tuple("".join(self._rewriter.source(index).split()) for index in one.indices)
+    def _key(self, one: Access) -> tuple[object, ...]:
+        """Equal for the same text with the same variables: an inner block can have another one of that name."""
+        texts = tuple("".join(self._rewriter.source(index).split()) for index in one.indices)
+        names = (part for index in one.indices for part in index.walk() if part.kind == "DECL_REF_EXPR")
+        return (*texts, *(part.declared for part in names))
 
     def _buffer(self, mine: list[Access], at: int) -> None:
         written = [one for one in mine if one.writes]
         if written:
-            if len({self._key(one) for one in mine}) != 1 or len(mine[0].indices) != 1:
-                raise Unproved
-            self._own_element(mine[0].indices[0])
+            self._own_elements(mine)
             self._conditions[f"d{at}"] = None
             if any(self._depends_on_memory(one.node) for one in written):
                 self._conditions[f"w{at}"] = None  # which elements it writes is only known when it runs
         first = min(mine, key=lambda one: one.node.start)
         if any(one.reads for one in mine) and (first.reads or self._conditional(first.node)):
             self._conditions[f"w{at}"] = None
+
+    def _own_elements(self, mine: list[Access]) -> None:
+        if len({self._key(one) for one in mine}) != 1 or len(mine[0].indices) != 1:
+            raise Unproved
+        self._own_element(mine[0].indices[0])
 
     def _own_element(self, index: Node) -> None:
         """A global index that no two work-items share: i, or y * pitch + x with x below the pitch."""
@@ -183,6 +261,8 @@ class Sharing:
         raise Unproved
 
     def _array(self, mine: list[Access], variable: Node) -> None:
+        if not self._in_order:
+            raise Unproved
         for segment in {self._find(one.segment) for one in mine}:
             here = [one for one in mine if self._find(one.segment) == segment]
             if any(one.writes for one in here) and len({self._key(one) for one in here}) != 1:
@@ -219,9 +299,11 @@ class Sharing:
     def _id(self, node: Node) -> tuple[str, str] | None:
         """The work-item function that an expression is, and its dimension."""
         bare = self._rewriter._bare(node)
-        while bare.kind == "CSTYLE_CAST_EXPR":
+        while bare.kind == "CSTYLE_CAST_EXPR" and bare.type.get_canonical().kind.name in WIDE:
             bare = self._rewriter._bare(bare.children[-1])
         if bare.kind == "DECL_REF_EXPR":
+            if bare.type.get_canonical().kind.name not in WIDE:
+                return None
             variable = self._function.variables.get(bare.declared)
             if variable is None or variable.kind != "VAR_DECL" or self._prover.changes(bare.declared):
                 return None
@@ -243,7 +325,11 @@ class Sharing:
         """Does it happen only where something that is read from memory says so?"""
         above = node.parent
         while above is not None and above is not self._function.node:
-            if above.kind in CHOICES and above.children and any(map(self._rewriter._is_access, above.children[0].walk())):
+            if (
+                above.kind in CHOICES
+                and above.children
+                and any(map(self._rewriter._is_access, above.children[0].walk()))
+            ):
                 return True
             above = above.parent
         return False

@@ -97,14 +97,6 @@ class Node:
         return BINARY.get(lib.clang_getCursorBinaryOperatorKind(self._cursor), "?")
 
     @property
-    def is_definition(self) -> bool:
-        return bool(self._cursor.is_definition())
-
-    @property
-    def canonical(self) -> int:
-        return int(self._cursor.canonical.hash)
-
-    @property
     def function(self) -> Any:
         return self._cursor
 

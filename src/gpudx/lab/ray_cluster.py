@@ -26,7 +26,7 @@ from typing import Any
 
 from gpudx import __version__, backends
 from gpudx.errors import UserError
-from gpudx.lab.detached import run_detached
+from gpudx.lab.aside import run_detached
 from gpudx.lab.on_node import JOB, RESULT
 from gpudx.lab.trials import RUNS
 

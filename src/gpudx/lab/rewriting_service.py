@@ -78,7 +78,7 @@ def serve(connection: socket.socket, answer_to: Callable[[bytes], bytes]) -> Non
         except RecursionError:
             answer = b"no it is nested too deeply"
         except Exception as error:  # a bug of ours costs the program its checks, nothing else
-            answer = f"gpudx failed on it ({type(error).__name__}: {error})".replace("\n", " ").encode(
+            answer = f"no gpudx failed on it ({type(error).__name__}: {error})".replace("\n", " ").encode(
                 errors="replace"
             )[:380]
         connection.sendall(struct.pack("=I", len(answer)) + answer)
@@ -110,6 +110,7 @@ def reply(question: bytes, number: int, folder: Path, checks: frozenset[str], ke
     device = Device(c_version, version, vendor, extensions, int(bits or 64), where)
     done = rewrite(source, given, device, checks)
     plans = [plan for plan in done.rewritten.kernels if wanted(plan.name, kernel)]
+    plans += [plan.light for plan in plans if plan.light]
     if not plans:
         raise Unsupported("--kernel names none of its kernels" if kernel else "it has no kernels")
     about = {

@@ -91,6 +91,22 @@ class Guilty:
     source: str | None = None
     host_stack: tuple[str, ...] = ()
 
+    @staticmethod
+    def at(site: Site, allocation: Allocation | None) -> Guilty:
+        """The call of a site, with its launch and argument, and the memory that it is about."""
+        return Guilty(
+            api=site.api,
+            call=site.call,
+            number=site.number,
+            kernel=site.kernel,
+            launch=site.launch,
+            argument=site.argument,
+            argument_name=site.argument_name,
+            allocation=allocation,
+            source=site.source,
+            host_stack=site.host_stack,
+        )
+
 
 @dataclass(frozen=True)
 class Victim:

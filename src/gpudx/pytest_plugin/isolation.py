@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from gpudx.lab.fresh import run_quietly
+from gpudx.lab.aside import run_quietly
 from gpudx.text import plural
 
 REPORTS = "GPUDX_PYTEST_REPORTS"  # in the fresh process: the file for its reports

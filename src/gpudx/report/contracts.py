@@ -9,7 +9,6 @@ from gpudx.report.blocks import Block, Bullets, Outline, Paragraph, Section, Ton
 from gpudx.text import plural
 
 BROKEN = "contract-violated"
-TONES: dict[str, Tone] = {"confirmed": "bad", "refuted": "good"}
 
 
 def contracts(case: Case) -> Outline:

@@ -105,9 +105,19 @@ def only_read(case: Case) -> bool:
     return bool(case.instruments) and all(one.name.startswith(READ) for one in case.instruments)
 
 
+def most_telling(case: Case) -> Finding | None:
+    """Of what was read: the first of the most severe; how a process ended says less than anything else."""
+    ranks = [severity for severity, _, _ in SEVERITIES]
+    return min(
+        case.findings,
+        key=lambda one: (ranks.index(one.severity), bool(one.written and one.written.role == "ending")),
+        default=None,
+    )
+
+
 def _read(case: Case) -> tuple[str, Tone, str]:
     """Logs or code without a diagnosis: what stands for itself, or that nothing is known."""
-    told = next((one for severity, _, _ in SEVERITIES for one in case.findings if one.severity == severity), None)
+    told = most_telling(case)
     if told is None and case.kernels:
         return (
             "KERNELS READ",
@@ -159,7 +169,7 @@ def _steps(entry: Diagnosis, advised: Diagnosis | None) -> list[str]:
 
 
 def _diagnosis(entry: Diagnosis, steps: list[str], drawing: Drawing | None) -> Iterator[Section]:
-    where: tuple[Block, ...] = _where(entry.guilty) if entry.guilty else ()
+    where: tuple[Block, ...] = (*(_where(entry.guilty) if entry.guilty else ()), *_to_change(entry.root))
     yield Section("Where it went wrong", where)
     yield from figures.guilty(drawing)
     yield Section("How we know", _evidence(entry.evidence) + _paragraph(entry.reason))
@@ -205,6 +215,14 @@ def _where(guilty: Guilty) -> tuple[Block, ...]:
         ("source", guilty.source),
     ]
     return (*_rows(rows), *_stack(guilty.host_stack, " of the launch" if guilty.launch is not None else ""))
+
+
+def _to_change(root: Site | None) -> tuple[Block, ...]:
+    """The call whose line a verdict shows, where it is not the guilty one."""
+    if root is None:
+        return ()
+    place = f"{root.call}, call number {root.number:,}" + (f", at {root.source}" if root.source else "")
+    return (*_rows([("to change", place)]), *_stack(root.host_stack, " of the call to change"))
 
 
 def _site_rows(site: Site | None) -> tuple[Block, ...]:

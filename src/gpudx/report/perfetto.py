@@ -25,7 +25,6 @@ RESET, NEEDS_NAMES = 1, 2  # TracePacket.SequenceFlags
 BYTES = 3  # CounterDescriptor.Unit
 AT_ONCE = 200_000  # events that are held as bytes at a time
 TIME_BYTES, SMALL_BYTES, NUMBER_BYTES, SIZE_BYTES = 8, 3, 5, 9  # of padded numbers: 56, 21, 35 and 63 bits
-MOST_NAMES = (1 << 7 * SMALL_BYTES) - 1
 
 I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]

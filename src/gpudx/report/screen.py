@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
 from gpudx.report import Page, flake, source_line
-from gpudx.report.brief import RECORDER, eventful, suppressions
-from gpudx.report.outline import only_read, verdict
+from gpudx.report.brief import RECORDER, calls_made, eventful, suppressions
+from gpudx.report.outline import most_telling, only_read, verdict
 from gpudx.report.safe import clean, full
 from gpudx.report.source_line import KernelText, SourceLine
 from gpudx.report.wording import reworded
@@ -41,6 +41,7 @@ CHECKS = {
     "initcheck": ("uninitialized reads",),
     "racecheck": ("races",),
     "global-races": ("races",),
+    "shared-memory": ("races",),
     "synccheck": ("barriers",),
     "checked": ("bounds", "uninitialized reads", "races", "barriers"),
     "oclgrind": ("bounds", "races"),
@@ -263,7 +264,9 @@ def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> li
         texts = [one.text for one in best.evidence]
     else:
         chosen = [one for severity in ("error", "warning") for one in case.findings if one.severity == severity]
-        texts = [f"{one.message} [{one.id}]" for one in chosen]
+        told = most_telling(case) if only_read(case) else None
+        texts = [_unsaid(one.text, _headline(case)) for one in told.evidence] if told else []
+        texts += [f"{one.message} [{one.id}]" for one in chosen if one is not told]
     headline = _headline(case)
     made = [writer.wrapped(text, f"{INDENT}- ") for text in dict.fromkeys(texts) if text and text not in headline]
     short = [lines for lines in made if len(lines) <= room.fact_lines] or [
@@ -274,10 +277,18 @@ def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> li
     return [line for lines in short[: room.facts] for line in lines] + tail
 
 
+def _unsaid(text: str, headline: str) -> str:
+    """ "line 3 of app.log", without the words of that line where the headline has them already."""
+    place, _, quote = text.partition(": ")
+    return place if quote and quote.rstrip(".") in headline else text
+
+
 def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
     """What can be done about it, for this API; a cause that is not settled is investigated first."""
     if case.flake:
         return list(dict.fromkeys(one.next_step for one in flake.heads(case.flake) if one.next_step))
+    if best is None and only_read(case):
+        return _steps_of_logs(case)
     api = best.guilty.api if best and best.guilty else ""
     foreign = FOREIGN.get(api)
     fixes = [step for step in (best.fix if best else ()) if not (foreign and foreign.search(step))]
@@ -286,6 +297,17 @@ def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
     command = next_command or next_step(case)
     settled = best is not None and best.status == "confirmed"
     return [*fixes, *([command] if command else [])] if settled else [*fixes[:1], *([command] if command else [])]
+
+
+def _steps_of_logs(case: Case) -> list[str]:
+    """What would settle the events that were read, the most telling first; without any, the log has to say more."""
+    told = most_telling(case)
+    events = [told, *case.findings] if told else []
+    steps = dict.fromkeys(one.written.next for one in events if one.written and one.written.next and one.severity != "info")
+    line = told.written.line if told and told.written else 0
+    before = f" before line {line:,}" if line > 1 else ""
+    more = f"Include more of the log: what the program and the system's own log printed{before}."
+    return list(steps) or [more]
 
 
 def _has_stack(best: Diagnosis, case: Case) -> bool:
@@ -336,7 +358,7 @@ def next_step(case: Case) -> str:
         return ""
     if state is None:
         watched = any(one.name == "recorder" and not one.failed for one in case.instruments)
-        return shlex.join(["gpudx", "investigate", "--", *case.command]) if watched and _calls(case) else ""
+        return shlex.join(["gpudx", "investigate", "--", *case.command]) if watched and calls_made(case) else ""
     if state.stopped in ("budget used up", "runs used up", "interrupted", "the failure did not reproduce"):
         return shlex.join(["gpudx", "investigate", *_more_time(state), _near(case.directory)])
     return ""
@@ -370,7 +392,7 @@ def coverage(case: Case) -> str:
         return f"{plural(case.flake.tests, 'test')}, {runs}; stopped: {case.flake.stopped}"
     if not case.processes and not case.observations:
         return ""
-    parts = [plural(_calls(case), "call"), plural(sum(one.launches for one in case.processes), "launch", "launches")]
+    parts = [plural(calls_made(case), "call"), plural(sum(one.launches for one in case.processes), "launch", "launches")]
     state = case.investigation
     if state and state.trials:
         parts.append(f"{plural(len(state.trials), 'run')} in {duration(sum(one.seconds for one in state.trials))}")
@@ -391,7 +413,7 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
     if checked:
         kernel = next((dict(one.facts)["kernel"] for one in case.findings if one.id == NARROWED), "")
         yield f"checked: {', '.join(checked)}" + (f" (only launches of {kernel})" if kernel else "")
-    left = [one for one in INSIDE_KERNELS if one not in checked] if _calls(case) else []
+    left = [one for one in INSIDE_KERNELS if one not in checked] if calls_made(case) else []
     if left:
         yield f"unchecked in kernels: {', '.join(left)}"
 
@@ -403,8 +425,6 @@ def _inside_kernels(case: Case) -> Iterator[str]:
             yield from (name for word, name in INSIDE.items() if word in found[1].split(", "))
 
 
-def _calls(case: Case) -> int:
-    return sum(one.calls for one in case.processes)
 
 
 def _near(directory: str) -> str:

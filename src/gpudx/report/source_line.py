@@ -209,19 +209,35 @@ def _passes_on(path: str, frame: _Frame) -> bool:
     if not 0 < frame.line <= len(lines) or name in ("main", ""):
         return False
     parameters = _parameters(lines, frame.line, name)
-    used = set(_identifiers(_call(lines, frame.line)))
+    statement = _call(lines, frame.line)
+    used = set(_identifiers(statement)) - _filled(lines, frame.line, name, statement)
     return bool(used & parameters) and all(one in parameters or _is_global(lines, one) for one in used)
+
+
+def _filled(lines: Sequence[str], line: int, name: str, statement: str) -> set[str]:
+    """Variables of the function that the statement fills and nothing else has: declared without a value, passed by address."""
+    first = _begin(lines, line, name)
+    before = "\n".join(lines[first : line - 1]) if first is not None else ""
+    passed = set(re.findall(r"&\s*([A-Za-z_]\w*)", statement))
+    empty = r"\b[A-Za-z_][\w:<>]*[\s*]+{}\s*(?:=\s*(?:0|NULL|nullptr)\s*)?;"
+    return {one for one in passed if re.search(empty.format(re.escape(one)), before)}
 
 
 def _parameters(lines: Sequence[str], line: int, name: str) -> set[str]:
     """Of the function with this name that begins at or above the line."""
+    first = _begin(lines, line, name)
+    if first is None:
+        return set()
+    text = "\n".join(lines[first : first + 8])
+    inside = text[text.index("(") + 1 :].partition(")")[0]
+    return {words[-1] for part in inside.split(",") if (words := re.findall(r"[A-Za-z_]\w*", part))}
+
+
+def _begin(lines: Sequence[str], line: int, name: str) -> int | None:
+    """The index of the line that the function begins in."""
     begin = re.compile(rf"\b{re.escape(name)}\s*\(")
-    for number in range(line - 1, max(line - 60, -1), -1):
-        text = "\n".join(lines[number : number + 8])
-        if begin.search(lines[number]) and not lines[number].startswith((" ", "\t", "return")):
-            inside = text[text.index("(") + 1 :].partition(")")[0]
-            return {words[-1] for part in inside.split(",") if (words := re.findall(r"[A-Za-z_]\w*", part))}
-    return set()
+    numbers = range(line - 1, max(line - 60, -1), -1)
+    return next((n for n in numbers if begin.search(lines[n]) and not lines[n].startswith((" ", "\t", "return"))), None)
 
 
 def _call(lines: Sequence[str], line: int) -> str:
@@ -230,7 +246,7 @@ def _call(lines: Sequence[str], line: int) -> str:
     while first > 0 and first > line - 6 and not re.search(r"[;{}]\s*(//.*)?$", lines[first - 1]):
         first -= 1
     text = re.sub(r"//.*", "", "\n".join(lines[first : line + 6]))
-    return text.partition(";")[0]
+    return re.sub(r".*\)[\w\s]*\{", "", text.partition(";")[0], flags=re.DOTALL)  # less the head of a function in one line
 
 
 def _identifiers(statement: str) -> Iterator[str]:
@@ -254,5 +270,7 @@ def _is_result(out: str, name: str) -> bool:
 
 
 def _is_global(lines: Sequence[str], name: str) -> bool:
+    """A variable of the file, or a kernel, which some launches are passed like a variable."""
     declared = re.compile(rf"^(?:static\s+|extern\s+)?[A-Za-z_][\w\s*<>:]*\b{re.escape(name)}\b\s*(?:=|;|,|\[)")
-    return any(declared.match(line) for line in lines)
+    kernel = re.compile(rf"\b__global__\b.*\b{re.escape(name)}\s*\(")
+    return any(declared.match(line) or kernel.search(line) for line in lines)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.errors import UserError
+from gpudx.trace.last_words import LastWords
 from gpudx.trace.saturating import times
 from gpudx.trace.schema import KNOWN_VERSION, MAX_SCHEMA_BYTES, CallInfo, TraceSchema, note
 from gpudx.trace.slices import slices
@@ -52,30 +53,6 @@ class Gap:
     kind: str  # overwritten, dropped, ledger-full, stopped, cut-file, damaged
     text: str
     count: int = 0
-
-
-@dataclass(frozen=True)
-class LastWords:
-    """What the process could still say when a fatal signal reached it."""
-
-    signal: int
-    code: int
-    tid: int
-    address: int
-    pc: int
-    sp: int
-    registers: tuple[int, ...]
-    stack: bytes
-    time_s: float
-    access: int = 0  # 1: it was a read that faulted, 2: a write, 0: not known
-    vouched: bool = True  # does the kernel say that `address` is the one that was accessed?
-    in_recorder: bool = False  # was it the recorder's own code that faulted?
-    instruction: bytes = b""  # at `pc`, as far as it could be read; with padding behind it
-
-    @property
-    def fault_address(self) -> int | None:
-        """The address that could not be accessed, where the kernel named one."""
-        return self.address if self.vouched else None
 
 
 class Trace:
@@ -604,30 +581,3 @@ def _map(path: Path) -> NDArray[np.uint8]:
         raise UserError(f"{path}: no such trace; give a case directory made by `gpudx run`.") from err
     except (OSError, ValueError) as err:
         raise UserError(f"{path}: cannot be read ({err}); check its permissions.") from err
-
-
-def open_trace(path: Path) -> Trace:
-    """Opens one trace file; raises UserError for anything that is not one."""
-    return Trace(path)
-
-
-def open_traces(folder: Path, pattern: str = "*.gdx") -> tuple[list[Trace], list[str]]:
-    """The readable traces of a folder, oldest process first, and a sentence for each that is not."""
-    traces, unreadable = [], []
-    for path in sorted(folder.glob(pattern)):
-        try:
-            traces.append(open_trace(path))
-        except UserError as error:
-            unreadable.append(str(error))
-    return sorted(traces, key=lambda t: int(t.header["start_mono_ns"])), unreadable
-
-
-def open_case(directory: Path) -> list[Trace]:
-    """All traces of a case, oldest process first."""
-    folder = directory / "traces"
-    if not folder.is_dir():
-        raise UserError(f"{directory}: no recorded traces here; give a case directory made by `gpudx run`.")
-    traces, unreadable = open_traces(folder)
-    if unreadable:
-        raise UserError(unreadable[0])
-    return traces

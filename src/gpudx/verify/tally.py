@@ -14,7 +14,7 @@ drifts changes both sides alike. The tests are those of `gpudx.model.bets`: they
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -119,11 +119,6 @@ class Tally:
 
 def _failed(one: Kind) -> bool:
     return one in ("old", "other")
-
-
-def tally(question: Question, trials: Iterable[Trial]) -> Tally:
-    """Count the runs."""
-    return Tally(question, tuple(trials))
 
 
 def answer(seen: Tally, last: bool) -> Answer | None:

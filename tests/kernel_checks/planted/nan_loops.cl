@@ -51,3 +51,16 @@ KERNEL(__global int *a) {
   } while (k {{< 2|> 2}}); /*!*/
   a[get_global_id(0)] = k;
 }
+//== nan_in_place | 32/32 | f32
+KERNEL(__global float *s) {
+  int i = get_global_id(0);
+  float sum = {{0.0f|1.0f}} + s[i];
+  s[i] /= sum; /*!*/
+}
+//== nan_from_memory | 32/32 | f32 f32
+KERNEL(__global float *s, __global float *out) {
+  int i = get_global_id(0);
+  s[i] = {{s[i] / s[i]|as_float(0x7fc00000)}}; /*!*/
+  out[i] = s[i] * 2.0f;
+  out[i] += s[i];
+}

@@ -137,3 +137,23 @@ KERNEL(__global int *out) {
   barrier(CLK_LOCAL_MEM_FENCE);
   if (l < 8) out[l] = bins[l];
 }
+//== reduced_twice | 64/32 | f64 f64
+static float total(__local float *t, float v) {
+  int l = get_local_id(0);
+  t[l] = v; /*!*/
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int s = 16; s > 0; s >>= 1) {
+    if (l < s) t[l] += t[l + s];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  float r = t[0]; /*!*/
+  {{|barrier(CLK_LOCAL_MEM_FENCE);}}
+  return r;
+}
+KERNEL(__global float *out, __global const float *in) {
+  __local float t[32];
+  int i = get_global_id(0);
+  float mean = total(t, in[i]) / 32;
+  float d = in[i] - mean;
+  out[i] = d * rsqrt(total(t, d * d) / 32 + 1.0f);
+}

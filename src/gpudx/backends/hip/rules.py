@@ -16,7 +16,6 @@ from gpudx.backends.launch_limits import Launch, Shape
 __all__ = ["SETTABLE", "Launch", "attributes", "broken"]
 
 SETTABLE: dict[int, str] = {}  # no attribute of a function changes what a launch may have
-MOST_THREADS = 1024
 MOST_ITEMS = 1 << 32
 LOCAL_DATA_SHARE = 64 << 10
 

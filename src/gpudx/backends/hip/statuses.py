@@ -15,6 +15,7 @@ __all__ = [
     "CAPTURE_ERRORS",
     "CAUSES",
     "DEVICE_ERRORS",
+    "ERRORS_CROSS_CONTEXTS",
     "IMAGE_ERRORS",
     "LAUNCHES_TELL_THEIR_OWN",
     "ORDINARY",
@@ -25,5 +26,7 @@ __all__ = [
 DEVICE_ERRORS = {code: OF_CUDA[code] for code in (214, 700, 702, 710, 719)}
 # A launch looks at the device's state when it returns; with HIP_LAUNCH_BLOCKING or AMD_SERIALIZE_KERNEL it has ended then.
 LAUNCHES_TELL_THEIR_OWN = True
+# Contexts are devices here, and no documentation says that a call in one of them reports only that device's faults.
+ERRORS_CROSS_CONTEXTS = True
 # Device code could not be loaded or found; what the words mean is in gpudx.detectors.unusable_image.
 IMAGE_ERRORS = {98: "missing", 200: "bad", 209: "no-code", 300: "bad", 500: "missing"}

@@ -29,7 +29,6 @@ PROFILING = 2
 STARTED, ENDED = 0x1282, 0x1283
 SVM_POINTERS, REGION, FINE_SYSTEM = 0x11B6, 0x1220, 8
 EVENT_STATUS = 0x11D3
-BUILD_FAILED = -11
 # Options that say how code is compiled; others name files, or are a vendor's own.
 SAFE = ("-D", "-U", "-cl-", "-w", "-Werror", "-g", "-O", "-fno-", "-ffp-")
 MAP_FIXED_NOREPLACE = 0x100000

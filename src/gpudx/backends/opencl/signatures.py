@@ -36,6 +36,7 @@ STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\()?[ \t]*(.*)$", re.M)
 UNDEF = re.compile(r"^[ \t]*#[ \t]*undef[ \t]+(\w+)", re.M)
 DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.M)
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.M)
 TOKEN = re.compile(r"\w+|[^\s\w]")
 WORD = re.compile(r"[A-Za-z_]\w*$")
 
@@ -67,6 +68,23 @@ def signature_of(source: str, kernel: str, options: str = "") -> tuple[Parameter
     except _Unclear:
         return None
     return found.pop() if len(found) == 1 else None
+
+
+def kernel_names(source: str, options: str = "") -> list[str]:
+    """The kernels that a source declares, in its order; none where a header or a macro may declare others."""
+    if not source or len(source) > MOST_BYTES:
+        return []
+    text = STRING.sub('""', COMMENT.sub(" ", source.replace("\\\r\n", " ").replace("\\\n", " ")))
+    if INCLUDE.search(text) or any(word in body for body in (*DIRECTIVE.findall(text), options) for word in KERNEL):
+        return []
+    tokens = _without_attributes(TOKEN.findall(DIRECTIVE.sub(" ", text)))
+    names: dict[str, None] = {}
+    for i in (i for i, token in enumerate(tokens) if token in KERNEL):
+        opened = tokens.index("(", i) if "(" in tokens[i:] else i
+        if any("##" in line for line in DIRECTIVE.findall(text)) or not WORD.match(tokens[opened - 1]):
+            return []
+        names[tokens[opened - 1]] = None
+    return list(names)
 
 
 # ---- macros ----

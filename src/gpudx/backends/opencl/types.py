@@ -37,7 +37,6 @@ SPELLINGS = {
     "unsigned long int": "ulong",
     "short int": "short",
 }
-FLOATS = {"half", "float", "double"}
 POINTER_WIDE = {"size_t", "ptrdiff_t", "intptr_t", "uintptr_t"}
 STRUCT = re.compile(
     r"(typedef\s+)?(struct|union)\s*(?P<before>__attribute__\s*\(\(.*?\)\)\s*)?(?P<tag>\w+)?\s*\{(?P<body>[^{}]*)\}\s*"

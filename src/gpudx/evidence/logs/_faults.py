@@ -10,7 +10,7 @@ from gpudx.evidence.logs._scan import Scan
 from gpudx.model import DeviceFault
 
 MOST = 64
-TEXTS = ("device", "kernel", "line", "told", "bases", "cause")
+PARTS = ("device", "kernel", "line", "told", "bases", "cause", "image", "pc")
 
 
 def faults_in(source: Source) -> tuple[DeviceFault, ...]:
@@ -27,6 +27,6 @@ def faults_in(source: Source) -> tuple[DeviceFault, ...]:
 
 def _together(first: DeviceFault, second: DeviceFault) -> DeviceFault:
     """The first telling, with what only the second says."""
-    more = {name: getattr(second, name) for name in TEXTS if not getattr(first, name)}
+    more = {name: getattr(second, name) for name in PARTS if not getattr(first, name)}
     writes = second.writes if first.writes is None else first.writes
     return replace(first, span=min(first.span, second.span), writes=writes, **more)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gpudx.evidence.logs import program_error
+from gpudx.evidence.logs import gpu_words, program_error
 from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Compiled, Event, Site
 from gpudx.evidence.logs._scan import Scan
 from gpudx.model import KernelBuild
@@ -14,6 +14,8 @@ from gpudx.model import KernelBuild
 T = TypeVar("T")
 MOST_SITES = 2000
 MOST_STRANGE = 8  # lines that are shown where nothing is understood
+HEADLINE = 6  # lines from a headline to the error that it leads to
+NAMING = ("cuda-error", "hip-error", "opencl-error", "gpu-status", "cuda-libraries", "xla", "pytorch")
 ROLES = ("fault", "refusal", "report", "ending")  # on one line, what says most comes first
 
 
@@ -57,7 +59,7 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
         if site in sites:
             sites[site].count += sum(count for count, _ in more)
             sites[site].last = max(sites[site].last, *(last for _, last in more))
-    told = sorted(_understood(list(sites.values())), key=lambda one: (one.event.line, ROLES.index(one.event.role)))
+    told = sorted(_said_again(_understood(list(sites.values()))), key=lambda one: (one.event.line, ROLES.index(one.event.role)))
     unread = tuple(sorted(scan.unread.items()))
     return Log(
         name,
@@ -71,6 +73,16 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
         _once(scan.all("commands")),
         next(iter(scan.all("systems")), ""),
     )
+
+
+def _said_again(told: list[Told]) -> list[Told]:
+    """Without vague lines that a line with the name of the error follows: both tell of one failure, and the name says more."""
+    named = [one.event.line for one in told if one.event.format in NAMING]
+    return [
+        one
+        for one in told
+        if not gpu_words.is_vague(one.event) or not any(0 < line - one.last <= HEADLINE for line in named)
+    ]
 
 
 def _understood(sites: Iterable[Told]) -> list[Told]:

@@ -33,7 +33,6 @@ READER = (1 << READER_BITS) - 1
 ZERO = ord("0")  # that stands alone: "0 errors" is not like "3 errors"
 NEWLINE = ord("\n")
 
-Bytes = NDArray[np.uint8]
 Places = NDArray[np.intp]
 
 

@@ -70,11 +70,3 @@ def page(value: int) -> str:
 def span(value: int) -> int:
     """How many bytes from a told address on the access may be in: of a page, all."""
     return PAGE if value % PAGE == 0 and value else 1
-
-
-def apart(distance: int) -> str:
-    """What a distance between an access and its memory says."""
-    for bits in (31, 32, 33, 34):
-        if abs(abs(distance) - (1 << bits)) < 1 << (bits - 6):
-            return f"{abs(distance):,} bytes is close to 2^{bits}: a 32-bit index that overflowed looks like this"
-    return ""

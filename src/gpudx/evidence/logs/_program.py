@@ -27,6 +27,12 @@ MARKS = (
     "srun ",
     "mpirun ",
     "torchrun ",
+    "python ",
+    "python3 ",
+    " E ",
+    " F ",
+    "E/",
+    "F/",
     ".exe",
     ":\\",
     "nvlddmkm",
@@ -60,7 +66,8 @@ SYSTEMS = (
     (
         "android",
         re.compile(
-            r"AndroidRuntime|/data/app/|\bF DEBUG\b|F/libc|libc {4}|Adreno-GSL|/vendor/lib|com\.android|\bI/tflite"
+            r"^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +\d+ +\d+ [VDIWEF] |^[VDIWEF]/[\w.-]+ *\( *\d+\): |AndroidRuntime|/data/app/|\bF DEBUG\b"
+            r"|F/libc|libc {4}|Adreno-GSL|/vendor/lib|com\.android|\bI/tflite"
         ),
     ),
     ("windows", re.compile(r"\b[A-Za-z]:\\|\.exe\b|nvlddmkm|DXGI|\(Win32\)|\bWindows (?:10|11|Server)|\.dll\b")),
@@ -76,6 +83,9 @@ _STARTED = re.compile(
     r"?)(?P<command>[^`]{2,400})`?"
 )
 _RUNNER = re.compile(r"^\s*(?P<command>(?:srun|mpirun|mpiexec|torchrun|deepspeed|accelerate launch) .{2,400})")
+# A command without a prompt, as people paste it: a script, and arguments that are no words of a sentence.
+_SCRIPT = re.compile(r"^\s*(?P<command>(?:[A-Z_][A-Z0-9_]*=\S* )*python3? (?:-[mu] )?[\w./-]*\w(?:\.py|(?<=-m )\S+)(?P<rest>(?: "
+                     r"\S+)*))\s*$")
 _STARTS = re.compile(
     r"(?:[A-Z_][A-Z0-9_]*=\S* )*(?:env (?:[A-Z_]\w*=\S* )*)?((?:\.{0,2}[/\\]|[A-Za-z]:\\|/)?[\w./\\+-]+)"
 )
@@ -102,6 +112,7 @@ NOT_PROGRAMS = re.compile(
     r"|gcc|g\+\+|clinfo|nvidia-smi|rocminfo|uname|echo|docker|apt\S*|sudo|journalctl|lspci|modprobe|bash|sh|wget"
     r"|curl)$"
 )
+WRAPPERS = ("compute-sanitizer", "cuda-memcheck", "cuda-gdb", "oclgrind", "rocgdb", "gdb", "strace", "valgrind", "time", "timeout", "nsys")
 _TAIL = re.compile(r"\s+(?:2?>&1|2?>{1,2}\s*\S+|\|\|?.*|&&.*|;.*|&)\s*$")
 
 
@@ -136,12 +147,32 @@ def reader() -> Lines:
     return Lines()
 
 
+def _are_arguments(words: list[str]) -> bool:
+    """Options, their values, paths and numbers; the words of a sentence are none of these."""
+    return all(
+        word.startswith("-") or before.startswith("-") or any(mark in "./=\\0123456789" for mark in word.rstrip(".:"))
+        for before, word in zip(["", *words], words, strict=False)
+    ) and not any(word.endswith(":") for word in words)
+
+
+def _unwrapped(command: str) -> str:
+    """The program that a debugger or sanitizer was started with."""
+    words = command.split(" ")
+    if words[0] not in WRAPPERS:
+        return command
+    begins = (at for at, word in enumerate(words[1:], 1) if "/" in word or word in RUNNERS)
+    at = next(begins, 0)
+    return " ".join(words[at:]) if at else command
+
+
 def command_in(text: str) -> str:
     """The program that a line says was started, with its arguments; "" where there is none."""
     found = _PROMPT.search(text) or _STARTED.search(text) or _RUNNER.search(text)
+    if found is None and (script := _SCRIPT.search(text)) and _are_arguments(script["rest"].split()):
+        found = script
     if found is None:
         return ""
-    command = found["command"].strip()
+    command = _unwrapped(found["command"].strip())
     while (cut := _TAIL.sub("", command)) != command:
         command = cut
     first = _STARTS.match(command)

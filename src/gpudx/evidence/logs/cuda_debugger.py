@@ -2,7 +2,8 @@
 
 "CUDA Exception: ...", "received signal CUDA_EXCEPTION_5", "Detected an exception of type CUDBG_EXCEPTION_...": the device's own
 record. cuda-gdb names the kernel that faulted; the driver's lines name exception and instruction address, which the core dump
-resolves. An exception that was detected after the warp had ended is not exact about the instruction.
+resolves. An exception that was detected after the warp had ended is not exact about the instruction. A session without an exception
+shows only where a thread was looked at.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
 
 FORMAT = "cuda-debugger"
-MARKS = ("CUDA Exception: ", "CUDA_EXCEPTION_", "exception of type CUDBG_EXCEPTION_")
+MARKS = ("CUDA Exception: ", "CUDA_EXCEPTION_", "exception of type CUDBG_EXCEPTION_", "ocus to CUDA kernel", "ocus set to CUDA kernel")
 _TOLD = re.compile(
     r"CUDA Exception: ([\w -]+)|CUDA_EXCEPTION_(\d+)|CUDBG_EXCEPTION_\w+ ?\((\d+)\)|(CUDBG_EXCEPTION_[A-Z_]+)"
 )
@@ -26,6 +27,9 @@ _KERNEL = re.compile(
 )
 _LINE = re.compile(r"triggered at PC 0x[0-9a-f]+ .*\((\S+:\d+)\)\s*$|^#0 .* at (\S+:\d+)\s*$")  # the exact place first
 _AT = re.compile(r"block \(([\d,]+)\), thread \(([\d,]+)\)")
+_FOCUS = re.compile(r"ocus (?:set )?to CUDA kernel (\d+)")
+_STANDS = re.compile(r"(?:^|\bin )(?:void )?([A-Za-z_][\w:~]*)(?:<(?!<<)[^()\n]{0,200}>)?\s*(?:<<<[^>]*>>>)?\s*\([^()]*\)(?: at "
+                     r"(\S+:\d+))?")
 BY_WORDS = {name.replace("_", " ").lower(): code for code, (name, _) in EXCEPTIONS.items()}
 CAUSES = {6: "misaligned-access", 11: "misaligned-access", 12: "device-assertion", 4: "device-trap"}
 OUTSIDE = (1, 5, 10, 14, 30)
@@ -37,6 +41,7 @@ def read(near: Near) -> Iterator[Event]:
     match = _TOLD.search(near.text)
     code = _code(match) if match else None
     if code is None:
+        yield from _focus(near)
         return
     below = near.after(MOST_LINES)
     kernel = next((hit for hit in map(_KERNEL.search, below) if hit), None)
@@ -52,6 +57,21 @@ def read(near: Near) -> Iterator[Event]:
         causes=(cause_of(code),),
         next=_next.SANITIZE if kernel else _next.DUMP,
     )
+
+
+def _focus(near: Near) -> Iterator[Event]:
+    """A thread that somebody looked at: shown, and nothing concluded from it."""
+    if not _FOCUS.search(near.text) or any(_TOLD.search(line) for line in (*near.before(4), *near.after(2))):
+        return
+    below = near.after(2)
+    stands = next((hit for hit in map(_STANDS.search, below) if hit), None)
+    at = _AT.search(near.text)
+    who = f"thread ({at[2]}) of block ({at[1]})" if at else "a thread"
+    where = f" in {stands[1]}" if stands else ""
+    line = source(stands[2]) if stands and stands[2] else ""
+    said = f"In cuda-gdb, {who} stands{where}{f' at {line}' if line else ''}; this part of the session shows no exception."
+    facts = (("kernel", stands[1] if stands else ""), ("at", line))
+    yield Event("debugger-focus", "ending", said, facts, next=_next.HANG, warning=True)
 
 
 def cause_of(code: int) -> str:

@@ -57,6 +57,7 @@ MARKS = (
     "Cuda API error",
     "invalid resource handle",
     "invalid configuration argument",
+    "CudaException",
     "uda execution failed",
     "UDA execution failed",
 )
@@ -65,7 +66,8 @@ _API = re.compile(r"(?i:cuda)|\bcu[A-Z]|GPUassert")
 _HIP = re.compile(r"\bhip|\bROCm", re.IGNORECASE)
 _NUMBER = re.compile(
     r"(?:CudaAPIError: \[|Cu(?:da)?Error\(code ?=? ?)(\d{1,4})|(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ "
-    r":=#]*\(?(?:code[ :=]*)?(\d{1,3})\b|\bcuda execution failed with error (\d{1,3})\b",
+    r":=#]*\(?(?:code[ :=]*)?(\d{1,3})\b|\bcuda execution failed with error (\d{1,3})\b"
+    r"|\bcuda error [A-Za-z]{1,10}\W{1,3}'(\d{1,3})'",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"\bcuda (?:runtime |driver )?(?:error|failure)[:=] *(\S.*)", re.IGNORECASE)

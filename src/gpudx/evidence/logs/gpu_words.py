@@ -14,6 +14,7 @@ from gpudx.evidence.logs import _next, unrecognised
 from gpudx.evidence.logs._event import Event, Role
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import place
+from gpudx.evidence.logs._statuses import numbered
 from gpudx.evidence.logs.gpu_status import codelike
 
 FORMAT = "gpu-words"
@@ -29,7 +30,7 @@ SUBJECT = re.compile(
     r"|vulkan|(?-i:\bvk[A-Z]\w{4,})|\b[ex]?gpus?\b|(?-i:(?:gpu|GPU|Gpu)[A-Z_])|[_ ]gpu|nvenc|nvdec|cuvid|vaapi|vdpau"
     r"|qsv\b|nvidia|amdgpu|\bkfd\b|radeon"
     r"|omptarget|accelerator|device ?(?:memory|allocation)|video memory|\bvram\b|graphics (?:memory|device|adapter|card)|tensorrt"
-    r"|\btrt\b|cudnn|cublas"
+    r"|\btrt\b|cudnn|(?<![a-z])(?:lib)?(?:(?:cu|hip|roc)(?:blas|fft|solver|sparse|rand|tensor|rtc)|nv(?:rtc|jpeg|jitlink))"
     r"|miopen|rocblas|hipblas|nccl|\brccl\b|oneccl|onednn|\bxpu\b|directml|webgpu|wgpu|\bmetal\b|(?-i:\bMTL[A-Z]\w+)"
     r"|\bnvml\b|optix|egl\b"
     r"|(?:compute|device|gpu|cuda) kernel|kernel (?:launch|execution|image)|kernel '|\bshader|\bPTX\b|spir-?v"
@@ -50,6 +51,8 @@ _PERHAPS = re.compile(
     r"|module|backend|delegate|runtime|channel|pipeline|dispatch|launch)(?:e?s)?\b|_(?:device|driver|kernel|queue|stream|buffer|context)",
     re.IGNORECASE,
 )
+_NUMBERS = re.compile(r"cuda|\bcu[A-Z]|\bhip", re.IGNORECASE)
+_CODE = re.compile(r"\b(?:error|code|status|returned|result)\W{0,6}(?:(?:code|no\.?|number)\W{0,3})?(\d{1,3})\b", re.IGNORECASE)
 NEAR, LONGEST_NEAR = 12, 300  # lines on either side, and characters of each
 GAP = r"(?:(?!\. ).){0,60}"  # within a sentence
 _FAIL = r"(?:fail(?:ed|ure|s)?|error|unable|cannot|can't|could(?: not|n't)|aborted)"
@@ -83,11 +86,24 @@ CLASSES = (
     ),
     _class(
         "call-refused",
-        r"failed to execute '\w+' on '(?:GPU|WebGL)|could not create a primitive",
+        r"failed to execute '\w+' on '(?:GPU|WebGL)|could not create a primitive"
+        r"|(?:find|found) (?:any|no|an? (?:suitable|valid|usable)) (?:\w+ )?(?:implementation|algorithm|tactic|config\w*|solver|plan)\b"
+        r"|\bno (?:\w+ )?(?:implementations?|algorithms?|tactics?|engine configs?|execution plans?) (?:\w+ )?(?:built|found|available"
+        r"|support\w*|works?)"
+        r"|(?-i:NotSupported\w*)",
         "refusal",
         "failed-call",
         _next.RECORD,
         "A call was refused for what it was passed, or is not supported",
+    ),
+    # The word "kernel" means Linux here.
+    _class(
+        "driver-not-installed",
+        r"(?:linux )?kernel (?:modules?|headers?|sources?)\b|\w\.ko\b|\bdkms\b|nvidia-installer|depmod|modprobe",
+        "refusal",
+        "",
+        _next.DOCTOR,
+        "The GPU's Linux driver was not built, installed or loaded",
     ),
     _class(
         "memory-refused",
@@ -139,7 +155,7 @@ CLASSES = (
         "report",
         "hang",
         _next.HANG,
-        "Work on the device did not finish in time",
+        "Work on the GPU, or a wait for it, did not finish in time",
     ),
     _class(
         "wait-failed",
@@ -177,23 +193,34 @@ CLASSES = (
     ),
     _class(
         "no-device",
-        r"\bno (?:\w+ ){0,3}(?:devices?|gpus?|adapters?|platforms?|accelerators?|encoders?|card)\b|(?:device|gpu"
+        r"(?:device|gpu|driver|cuda|hip|opencl|adapter|platform|runtime)s?\b.{0,20}\b(?:(?:could not|couldn't|can(?:not|'t)) be "
+        r"(?:initiali[sz]ed|opened|started|loaded|found|detected|created)|failed to (?:initiali[sz]e|start|load|open)\W*(?:$|\())|\bno "
+        r"(?:\w+ ){0,3}(?:devices?|gpus?|adapters?|platforms?|accelerators?|encoders?|card)\b|(?:device|gpu"
         r"|driver|platform|adapter)s?\b"
         r".{0,30}\bnot (?:found|available|present|detected|visible|usable|initiali[sz]ed)|(?:device|gpu|driver|cuda|adapter|platform)s? "
         r"(?:\w+ ){0,2}unavailable|cannot open shared object"
         rf"|{_FAIL}\b.{{0,40}}\b(?:load|open|find|locate|detect|enumerat\w*|initiali[sz]\w*|init|(?:re)?creat\w*|set ?up"
         rf"|start|access|acquire|get"
-        r"|query|select|connect)\b.{0,80}\b(?:driver|device|context|\w*provider|runtime|librar\w+|plugin|backend"
-        r"|session|instance|adapter"
-        r"|platform|stream|queue|gpus?|handle|module|encoder|decoder|rtl|surface|display|\w+\.so\b|\w+\.dll|pipeline"
-        r"|texture|swap ?chain|rtv|buffer)"
+        r"|query|select|connect)\b.{0,80}\b(?<![/\\])(?:driver|device(?!s?/)|context|\w*provider|runtime|librar\w+|plugin|backend"
+        r"|session|instance|adapter|platform|gpus?|handle|encoder|decoder|rtl|display|\w+\.so\b|\w+\.dll)"
         rf"|(?:initiali[sz]\w*|set ?up|creation|init)\b.{{0,40}}\b{_FAIL}|(?:driver|librar\w+"
         rf"|version)\b.{{0,40}}\b(?:mismatch|too old"
-        r"|insufficient|outdated)|permission denied|not permitted",
+        r"|insufficient|outdated)|permission denied|operation not permitted(?! when)",
         "refusal",
         "",
         _next.DOCTOR,
-        "The device, its driver or its runtime could not be used",
+        "The GPU or the software around it could not be used",
+    ),
+    _class(
+        "object-not-created",
+        rf"{_FAIL}\b.{{0,40}}\b(?:initiali[sz]\w*|init|(?:re)?creat\w*|set ?up|start|acquire|get|map|bind|import"
+        rf"|export)\b.{{0,80}}\b(?<![/\\])"
+        r"(?:stream|queue|module|surface|pipeline|texture|swap ?chain|rtv|buffer|image|sampler|fence|semaphore|event|heap|kernel"
+        r"|program)s?\b",
+        "refusal",
+        "failed-call",
+        _next.RECORD,
+        "Something that the program needs on the GPU could not be created",
     ),
     _class(
         "device-fault",
@@ -205,11 +232,12 @@ CLASSES = (
     ),
     _class(
         "part-missing",
-        r"not found|no such file|(?:cannot|can't|could(?: not|n't)|unable to|failed to) (?:find|locate|open)|\bmissing\b",
+        r"not found|no such file|(?:cannot|can't|could(?: not|n't)|unable to|failed to) (?:locate|open|load|import|find (?!any\b|an? "
+        r"(?:suitable|valid|usable)))|\bmissing\b",
         "refusal",
         "",
         _next.DOCTOR,
-        "A file or library that the GPU's software needs was not found",
+        "Something that the GPU's software needs was not found",
     ),
     _class(
         "internal-error",
@@ -235,9 +263,9 @@ CLASSES = (
     ),
     _class(
         "launch-failed",
-        rf"(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|execut\w+|running|run)\b{GAP}\b{_FAIL}"
+        rf"(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|execut\w+|invok\w+|running|run)\b{GAP}\b{_FAIL}"
         rf"|{_FAIL}\b{GAP}\b(?:launch\w*|enqueue\w*"
-        r"|dispatch\w*|submi\w+|execut\w+|run)\b",
+        r"|dispatch\w*|submi\w+|execut\w+|invok\w+|run)\b",
         "report",
         "device-error-reported",
         _next.SERIALISE,
@@ -262,6 +290,18 @@ CLASSES = (
         "A call of a GPU interface failed, and the line does not say with which error; earlier work may have caused it",
     ),
 )
+_NOTE = re.compile(r"(?:\S+: )?note: ")  # of a compiler, under its error
+LOOKED_FOR = ("no-device", "part-missing")
+_THING = re.compile(r"['\"`]([\w+-]{4,60})|\b(lib\w{3,60})")
+_FOUND = re.compile(r"\b(?:found|loaded|opened|using|succeeded)\b", re.IGNORECASE)
+VAGUE = ("launch-failed", "internal-error", "call-failed", "transfer-failed", "wait-failed")
+
+
+def is_vague(event: Event) -> bool:
+    """Does it say that something failed, and not how?"""
+    return event.format == FORMAT and event.kind in VAGUE
+
+
 def _about_gpu(text: str, near: Near) -> bool:
     """Does the line name something of a GPU, or something that is one's by the lines around it?"""
     if SUBJECT.search(text):
@@ -278,20 +318,38 @@ def read(near: Near) -> Iterator[Event]:
     if unrecognised.leads_on(text, near):
         return
     kind = next((one for one in CLASSES if one.words.search(text)), None)
-    if kind is None or codelike(text) or unrecognised.is_code(text):
+    if kind is None or codelike(text) or unrecognised.is_code(text) or _NOTE.match(text):
         return
     where = place(text)
     late = "; the log shows where this was noticed, not which work caused it" if kind.role == "report" else ""
+    status = _number(text)
     yield Event(
         kind=kind.kind,
         role=kind.role,
         message=f"{kind.means}{late}: {text[:160].rstrip('.')}.",
         facts=(("kind", kind.kind), ("said", unrecognised.shape(text))),
-        notes=("not proved: which launch or submission caused it",) if kind.role == "report" else (),
+        notes=(*status, *(("not proved: which launch or submission caused it",) if kind.role == "report" else ())),
         causes=("device-error-reported",)
         if kind.role == "report" and kind.causes and kind.causes[0] != "hang"
         else kind.causes,
         next=kind.next,
         noticed=where if kind.role == "report" else "",
         sure=False,
+        warning=unrecognised.is_calm(text) or (kind.kind in LOOKED_FOR and _found_later(text, near)),
     )
+
+
+def _found_later(text: str, near: Near) -> bool:
+    """Was one of several names not there, and another one found in the next lines?"""
+    things = {(name[0] or name[1]).lower() for name in _THING.findall(text)}
+    return any(
+        _FOUND.search(line) and not unrecognised.reads_like_a_failure(line) and any(one in line.lower() for one in things)
+        for line in near.after(4)
+    )
+
+
+def _number(text: str) -> tuple[str, ...]:
+    """What a number means where the line names CUDA or HIP beside it."""
+    found = _CODE.search(text) if _NUMBERS.search(text) else None
+    status = numbered(int(found[1])) if found else None
+    return (f"if {found[1]} is an error of CUDA or HIP, it means: {status.meaning}",) if found and status else ()

@@ -16,8 +16,41 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._numbers import address
 
 FORMAT = "host-crash"
+# What shells print in other languages (the translations of glibc's strsignal and of bash).
+LOCAL = {
+    "SIGSEGV": (
+        "段错误",
+        "段錯誤",
+        "記憶體區段錯誤",
+        "セグメンテーション違反",
+        "세그멘테이션 오류",
+        "세그멘테이션 폴트",
+        "Violación de segmento",
+        "Speicherzugriffsfehler",
+        "Erreur de segmentation",
+        "Falha de segmentação",
+        "Ошибка сегментирования",
+        "Errore di segmentazione",
+    ),
+    "SIGBUS": ("总线错误", "バスエラー", "버스 오류", "Error en el bus"),
+    "SIGABRT": (
+        "已放弃",
+        "已中止 (",
+        "已中止(",
+        "アボートしました",
+        "中止 (コアダンプ",
+        "중지됨 (",
+        "Abortado (",
+        "Abgebrochen (",
+        "Аварийный останов",
+    ),
+    "SIGILL": ("非法指令", "不正な命令", "잘못된 명령", "Instrucción ilegal", "Недопустимая инструкция"),
+    "SIGFPE": ("浮点数例外", "浮点异常", "浮動小数点例外", "부동 소수점 예외", "Excepción de coma flotante"),
+    "SIGKILL": ("已杀死", "已終了", "強制終了", "죽었음", "Terminado (killed)", "Processus arrêté"),
+}
 MARKS = (
     "received signal ",
+    "] signal (",
     "SIGSEGV",
     "SIGABRT",
     "SIGBUS",
@@ -25,9 +58,11 @@ MARKS = (
     "SIGFPE",
     "Segmentation fault",
     "segmentation fault",
+    " segfault",
     "EXC_BAD_ACCESS",
     "Access violation",
     "access violation",
+    "Access Violation",
     "0xC0000005",
     "0xc0000005",
     "EXCEPTION_ACCESS_VIOLATION",
@@ -52,16 +87,20 @@ MARKS = (
     "stack smashing detected",
     "buffer overflow detected",
     "eap corruption",
+    "dumped core",
+    *(mark for marks in LOCAL.values() for mark in marks),
 )
 _SIGNAL = re.compile(
-    r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|EXC_BAD_ACCESS|Access[ _]violation|0xC0000005)|(Bus error)|(\bAborted"
+    r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|\bsegfault(?:ed)?\b(?! at )|EXC_BAD_ACCESS|Access[ _]violation"
+    r"|0xC0000005)|(Bus error)|(\bAborted"
     r"|IOT instruction)|(Illegal instruction)|(Floating point exception)",
     re.IGNORECASE,
 )
 # A program may speak of signals without having met one.
 _MET = re.compile(
-    r"signal|segmentation fault|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus error|violation"
-    r"|^\s*(?:\S+: line \d+:.*)?(?:Illegal instruction|Floating point exception)|EXC_BAD|0xc0000005",
+    r"signal|segmentation fault|report\w* a segfault|segfaulted|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus "
+    r"error|violation"
+    r"|^\s*(?:\S+: line \d+:.*)?(?:Illegal instruction|Floating point exception)|EXC_BAD|0xc0000005|\(0x[0-9a-f]+\) at pc=",
     re.IGNORECASE,
 )
 # Messages of glibc (malloc.c, "malloc_printerr"; debug/fortify_fail.c), jemalloc and macOS about memory of the host that is damaged.
@@ -76,16 +115,25 @@ _FAULTING = re.compile(r"Faulting application name: ([^,\s]+)")
 _MODULE = re.compile(r"Faulting module name: ([^,\s]+)")
 _EXCEPTION = re.compile(r"Exception code: (0x[0-9a-fA-F]{8})")
 _WINDOWS_DRIVER = re.compile(r"nv(?:wgf2um|oglv|cuda|d3dum|opencl)|ati|amd(?:xx|vlk|ocl|hip)|ig(?:d|c|dx)|intelocl", re.IGNORECASE)
-_NOT_MET = re.compile(r"handler|install|ignor|catch", re.IGNORECASE)
+_NOT_MET = re.compile(
+    r"handler|install|ignor|catch|potential|possibl[ey]|\b(?:may|might|could) (?:be|have)\b|\bor other\b", re.IGNORECASE
+)
+_DUMPED = re.compile(r"Process (\d+) \(([^)]{1,40})\) of user \d+ dumped core|\[\d+\]: Process (\d+) \(([^)]{1,40})\) .{0,20}dumped core")
+_GAVE_UP = re.compile(r"\b(?:abort|raise|__assert_fail|__pthread_kill|pthread_kill|terminate)")
 _ADDRESS = re.compile(r"(?:fault addr(?:ess)?|si_addr|Fault Address)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE)
 _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
-_DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libpocl|qCLDrv", re.IGNORECASE)
+_DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libpocl|qCLDrv|pipe_\w+\.so|\w+_dri\.so"
+                     r"|libnvidia|amdocl|igdrcl|radeonsi|libvulkan_", re.IGNORECASE)
+_JAVA = re.compile(r"^#?\s*[CJVjv]  ?\[(\S+?)\]")  # "Problematic frame" of the Java runtime
 _TOMBSTONE = re.compile(r"(?:^|(?:F DEBUG *|[AF]/DEBUG\b[^:]*):)\s*\(?#\)?\d+ +pc +[0-9a-f]{6,16} +(.+)")
 TOMBSTONE = "adb logcat -b crash -d"
-_NUMBER = re.compile(r"received signal (4|6|7|8|11)\b")
+_NUMBER = re.compile(r"(?:received signal |^\s*Signal: )(4|6|7|8|11)\b")  # the second is coredumpctl's
 SIGNALS = {"4": "SIGILL", "6": "SIGABRT", "7": "SIGBUS", "8": "SIGFPE", "11": "SIGSEGV"}
 NAMES = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE")
+# "core dumped" in these languages.
+_KEPT = r"(?:核心|コアダンプ|코어|core|`core|Speicherabzug|стек|imagem|immagine)"
 MOST_LINES = 40
+LONGEST_SHELL = 120
 MOST_FRAMES = 3
 
 
@@ -95,6 +143,12 @@ def read(near: Near) -> Iterator[Event]:
         return
     if found := _FAULTING.search(near.text):
         yield _windows(found[1], " ".join((near.text, *near.after(6))))
+        return
+    if found := _DUMPED.search(near.text):
+        yield _dumped(found[2] or found[4], found[1] or found[3], near.after(8))
+        return
+    if name := next((name for name, words in LOCAL.items() if any(one in near.text for one in words)), ""):
+        yield from _shell(name, near.text)
         return
     if found := _HEAP.search(near.text):
         why = "a block was freed twice" if "double free" in found[0] else "an earlier write went outside its block"
@@ -115,7 +169,8 @@ def read(near: Near) -> Iterator[Event]:
     below = near.after(MOST_LINES)
     found = next((hit for hit in map(_ADDRESS.search, (near.text, *below[:8], *near.before(3))) if hit), None)
     value = int(found[1], 16) if found else None
-    frames = _frames(below) or [line for line in (*near.before(3), *below[:4]) if _DRIVER.search(line)][:MOST_FRAMES]
+    frames = _frames(below) or [match[1] for match in map(_JAVA.match, below[:12]) if match]
+    frames = frames or [line for line in (near.text, *near.before(3), *below[:4]) if _DRIVER.search(line)][:MOST_FRAMES]
     yield Event(
         kind="host-abort" if name == "SIGABRT" else "host-crash",
         role="ending",
@@ -125,6 +180,30 @@ def read(near: Near) -> Iterator[Event]:
         causes=() if name == "SIGABRT" else ("crash-in-call",) if _in_driver(frames) else ("crash-outside-calls",),
         next=_next.RECORD,
     )
+
+
+def _dumped(name: str, pid: str, below: list[str]) -> Event:
+    """A note of systemd-coredump; the stack below it shows whether the program gave up by itself."""
+    frames = _frames(below)
+    gave_up = any(_GAVE_UP.search(frame) for frame in frames)
+    how = "aborted: it gave up for a reason of its own" if gave_up else "crashed"
+    causes = () if gave_up else ("crash-in-call",) if _in_driver(frames) else ("crash-outside-calls",)
+    said = f"{name} (process {pid}) {how}, and the system kept a core dump."
+    kind = "host-abort" if gave_up else "host-crash"
+    return Event(kind, "ending", said, (("process", name),), tuple(_notes(None, frames)), causes, f"coredumpctl debug {pid}")
+
+
+def _shell(name: str, text: str) -> Iterator[Event]:
+    """A shell that reports a signal in another language: such a line says nothing else, or quotes a command."""
+    words = "|".join(re.escape(word.strip("` (")) for word in LOCAL[name])
+    if len(text) > LONGEST_SHELL or not re.search(rf"(?:^|\d\s+)\W*(?:{words})|(?:{words})\S{{0,4}} ?\({_KEPT}", text):
+        return
+    if name == "SIGKILL":
+        yield Event("process-ended", "ending", "A process was killed (SIGKILL).", (("how", name),), next=_next.RECORD)
+        return
+    kind = "host-abort" if name == "SIGABRT" else "host-crash"
+    causes = () if name == "SIGABRT" else ("crash-outside-calls",)
+    yield Event(kind, "ending", _message(name, None, []), (("signal", name),), (), causes, _next.RECORD)
 
 
 def _windows(name: str, text: str) -> Event:

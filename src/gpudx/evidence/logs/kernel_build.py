@@ -91,7 +91,7 @@ _WHAT = (
     r"|OpenCL|CUDA|HIP|pipeline|code|library|device code)"
 )
 _CODE = (
-    r"(?:\bprogram\b|kernel\b|shader|(?:compute|graphics|render\w*|ray\w*) pipeline|code object|executable"
+    r"(?:\bprogram\b(?! Files)|kernel\b|shader|(?:compute|graphics|render\w*|ray\w*) pipeline|code object|executable"
     r"|\S+\.(?:cl|spv|cubin|hsaco|ptx|metallib)\b|(?:CUDA|HIP|GPU|device|cu|hip)\w* module|device code)"
 )
 _NOT = r"(?:failed|unable|could not|couldn't|cannot|can't|error|not able)"
@@ -104,7 +104,7 @@ _FAILED = re.compile(
     r"|error: (?:backend compiler failed|linking failed|Compiler frontend failed)|(?:nvrtc|hiprtc|comgr)\S*.{0,60}(?:fail|error)|ptxas "
     r"fatal|ld\.lld: error|lld: error"
     r"|clang(?:\+\+)?(?:-\d+)?: error: |error: unsupported GPU arch"
-    r"|error(?:\(s\))? while linking|llvm-link: error|Can't execute .{0,200}clang",
+    r"|PassManager::run failed|processing an MLIR pass pipeline|error(?:\(s\))? while linking|llvm-link: error|Can't execute .{0,200}clang",
     re.IGNORECASE,
 )
 _PTX = re.compile(r"ptx input, line (\d+); (error|fatal)\s*: (.+)")
@@ -127,17 +127,26 @@ _BARE = re.compile(
 _LINKED = re.compile(
     r"hidden symbol|kernel library|comgr|called by kernel|JIT session|\.bc\b|nvlink|unresolved extern", re.IGNORECASE
 )
+_LINUX = re.compile(r"kernel (?:modules?|headers?|sources?)\b|\w\.ko\b|\bdkms\b", re.IGNORECASE)  # a driver, no device code
+_LOADED = re.compile(  # the words of the dynamic loader
+    r"\.so[\w.]*: undefined symbol|(?:open|load)\w* .{0,60}(?:library|module|plugin)", re.IGNORECASE
+)
 LONGEST = 160
 
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if _FINE.search(text) or _ASSERTED.search(text) or unrecognised.leads_on(text, near):
+    if _LINUX.search(text) or _FINE.search(text) or _ASSERTED.search(text) or unrecognised.leads_on(text, near):
         return
     if found := _SYMBOL.search(text):
         kernel = _LINKED.search(" ".join((text, *near.after(2))))
-        what = "A kernel was not linked" if kernel else "A link step failed"
-        notes = ("a declared function has no definition in what was linked",)
+        loaded = "symbol lookup error" in text or bool(_LOADED.search(text))
+        what = "A kernel was not linked" if kernel else "A library could not be loaded" if loaded else "A link step failed"
+        notes = (
+            "two libraries of different versions or builds were mixed"
+            if loaded and not kernel
+            else "a declared function has no definition in what was linked",
+        )
         yield _event("symbol-missing", f"{what}: the symbol {found[1][:120]} is not defined.", found[1][:120], notes)
     elif found := _PTX.search(text):
         yield _event(

@@ -77,6 +77,7 @@ MARKS = (
     "drivers/gpu/",
     "drivers/accel/",
     "firmware image",
+    "gsp task",
 )
 MOST_READ = 10_000
 FORGETS = True  # but for whether a fault was reported shortly before
@@ -89,15 +90,17 @@ _DRIVER = re.compile(
     r"|\w*smmu\w*)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"\bPCI (?:device|ROM)\b|/bus/pci/|/devices/pci|device BAR\b|\bpci 0000:|gpu fault|\[drm|firmware image|binary "
+_NAMED = re.compile(r"\bGSP task\b|\bPCI (?:device|ROM)\b|/bus/pci/|/devices/pci|device BAR\b|\bpci 0000:|gpu fault|\[drm(?![/\w])"
+                    r"|firmware image"
+                    r"|binary "
                     r"firmware|gpu hang", re.IGNORECASE)
 _STACK = re.compile(
     r"\b(\w+)\+0x[0-9a-f]+/0x[0-9a-f]+ \[(nvidia\w*|amdgpu|amdkfd|i915|xe|nouveau|msm|panfrost|radeon|mali\w*)\b"
 )
 # What lines of a kernel have and others do not: a source in brackets, a PCI or platform address, the time since the start.
 _KERNEL_LOG = re.compile(
-    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|\[drm|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
-    r"|[0-9a-f]{6,}\.\w+:|NVRM|\bPCI (?:device|ROM)\b|/bus/pci/|device BAR\b"
+    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|\[drm(?![/\w])|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
+    r"|[0-9a-f]{6,}\.\w+:|NVRM|\bGSP task|\bPCI (?:device|ROM)\b|/bus/pci/|device BAR\b"
     r"|-GSL|\*\*\* gpu fault"
     r"|^\s*(?:drmn\d+|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
 )
@@ -166,7 +169,7 @@ KINDS = (
     ),
     _kind(
         r"page ?fault|fault:? .{0,40}iova|context fault|mmu fault|vm fault|translation fault|protection fault|unhandled.{0,20}fault"
-        r"|fault info|invalid (?:read|write)|smmu.{0,40}fault"
+        r"|fault info|invalid (?:read|write)|smmu.{0,40}fault|fault response: unsuccessful"
         r"|iommu.{0,60}fault|DMAR.{0,60}fault|IO_PAGE_FAULT|CAT[_ ]?ERR|DATA_INVALID_FAULT|Unmapped|bus fault",
         "device-page-fault",
         "fault",
@@ -194,20 +197,29 @@ KINDS = (
         "device-exception",
     ),
     _kind(
-        r"(?:fail\w*|unable|could ?n.t|cannot).{0,60}(?:init|probe|regulator|enable|load|alloc|bring up|start)|(?:init|probe|load"
+        r"(?:fail\w*|unable|could ?n.t|cannot).{0,60}(?:init|probe|regulator|enable|load|bring up|start)|(?:init|probe|load"
         r"|start)\w*.{0,40}(?:fail|error)|RmInitAdapter failed|not supported on|unsupported (?:device|gpu|hardware|asic)"
-        r"|API mismatch|No NVIDIA (?:GPU|device)|Fatal error during GPU init|hw_init of IP block|GPU init",
+        r"|API mismatch|No NVIDIA (?:\w+ )?(?:GPU|device|adapter)|probe routine was not called|installed in this system is not supported"
+        r"|Fatal error during GPU init|hw_init of IP block|GPU init",
         "driver-init-failed",
         "refusal",
         "the driver could not start the device",
     ),
     _kind(
         r"timed? ?out|timeout|\bstalled\b|hang(?!check timer)|hung|hangcheck|lockup|stuck|not respond|failed to respon|wait(?:ing)? for "
-        r".{0,40}(?:fail|expired)|too long|no heartbeat|GuC.{0,40}(?:fail|dead)|wedged|deadlock",
+        r".{0,40}(?:fail|expired)|too long|no heartbeat|wedged|deadlock|-ETIME(?:DOUT)?\b|\b(?:error|ret|err|failed)\W{1,4}-(?:62|110)\b"
+        r"|\(-(?:62|110)\)",
         "device-hang",
         "fault",
         "the device did not finish its work in time",
         "hang",
+    ),
+    # Processors of the device run programs of the driver: GuC and HuC (Intel), GSP (NVIDIA), SMU, PSP and MES (AMD), GMU (Adreno).
+    _kind(
+        r"\b(?:GuC|HuC|GSC|GSP|SMU|SMC|PSP|MES|DMUB|GMU|MCU)\b.{0,60}(?:fail|dead|error|invalid|crash|refused)",
+        "firmware-error",
+        "refusal",
+        "firmware that runs on the device reported an error",
     ),
     _kind(
         r"reset (?:begin|fail|succeed|success|complete)|resetting|soft[- ]reset|hard[- ]reset|reset is needed|recover|VRAM is lost"
@@ -242,7 +254,7 @@ _FINE = re.compile(
     r".{0,40}not available|succeed|\bno errors?\b|error_inject"
     r"|Dumping IP State|coredump file has been created|Check your /sys|hangcheck timer|loading NVIDIA UNIX"
     r"|module verification|taints "
-    r"kernel|watchdog: .*enabled|reset succeeded",
+    r"kernel|watchdog: .*enabled|reset succeeded|Cannot find any crtc or sizes",
     re.IGNORECASE,
 )
 
@@ -252,6 +264,10 @@ class Lines:
 
     def __init__(self) -> None:
         self._fault = -SOON
+
+    def takes(self, near: Near) -> bool:
+        """Ordinary lines of a driver, so that no format reads them by their words."""
+        return bool(_DRIVER.search(near.text) and _FINE.search(near.text) and _KERNEL_LOG.search(near.raw.decode("utf-8", "replace")[:400]))
 
     def read(self, near: Near) -> Iterator[Event]:
         text = near.text

@@ -25,7 +25,8 @@ MARKS = ("CL_INVALID_", "CL_OUT_OF_", "CL_MEM_", "CL_BUILD_PROGRAM_FAILURE", "CL
          "clGetPlatformIDs", "clGetDeviceIDs",
          "clRelease", "OCL error", "CL error", "CL Error", "CL ERROR", "cl_int", "PlatformNotFound", "Ocl", "ndrange", "NDRange",
          "CL: ", "OpenCL ", "Error -", "error -", "OPENCL", "create kernel", "enqueue kernel", "build program",
-         "create program", "compile program")  # fmt: skip
+         "create program", "compile program", "INVALID_KERNEL_ARGS", "INVALID_WORK_", "INVALID_GLOBAL_WORK_SIZE",
+         "INVALID_PROGRAM_EXEC", "INVALID_COMMAND_Q", "INVALID_MEM_OBJ", "BUILD_PROGRAM_FAIL", "MEM_OBJECT_ALLOC")  # fmt: skip
 STATUSES = {
     -1: ("CL_DEVICE_NOT_FOUND", "no device was found", ""),
     -2: ("CL_DEVICE_NOT_AVAILABLE", "the device is not available", ""),
@@ -86,6 +87,8 @@ WORDS = {
     name.removeprefix("CL_").replace("_", " ").lower(): code for name, code in NAMES.items() if name.startswith("CL_")
 }
 WORDS["illegal read or write to a buffer"] = -9999  # NVIDIA's text for it
+NO_MEANING = -9999  # NVIDIA returns it for faults of kernels, and for others that have no code
+_BUILDING = re.compile(r"build|compil|link", re.IGNORECASE)
 SETUP = (-1, -2, -3, -16, -1001)
 SEVERAL = (-38, -48, -50)  # a wrong value, or an object that was released
 LATE = (-5, -14, -36, -9999)  # what drivers return when earlier work failed
@@ -101,6 +104,19 @@ _FIRST = re.compile(  # miners name the number before the call
 _SHORT = re.compile(
     r"(?<![A-Za-z])cl[A-Z]\w+ failed: ([A-Z][A-Z_]{3,60})\b"
 )  # pyopencl leaves the beginning of the name out
+# Names that no other interface has, as bindings print them, without "CL_".
+BARE = (
+    "INVALID_KERNEL_ARGS",
+    "INVALID_WORK_GROUP_SIZE",
+    "INVALID_WORK_ITEM_SIZE",
+    "INVALID_GLOBAL_WORK_SIZE",
+    "INVALID_PROGRAM_EXECUTABLE",
+    "INVALID_COMMAND_QUEUE",
+    "INVALID_MEM_OBJECT",
+    "BUILD_PROGRAM_FAILURE",
+    "MEM_OBJECT_ALLOCATION_FAILURE",
+)
+_BARE = re.compile(rf"(?<![A-Za-z0-9_])({'|'.join(BARE)})(?![A-Za-z0-9_])")
 _FAILS = re.compile(r"error|fail|->|returned|assert|exception|couldn.t|could not|cannot|\(-\d+\)", re.IGNORECASE)
 _WORDY = re.compile(
     rf"(?:OpenCL|\bocl\b|\bCL error|clEnqueue\w*).{{0,80}}?\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b", re.IGNORECASE
@@ -116,6 +132,8 @@ _SIZES = re.compile(
 def read(near: Near) -> Iterator[Event]:
     text = near.text
     code = None if _CODELIKE.search(text) else _status(text)
+    if code == NO_MEANING and _BUILDING.search(text):  # only kernels can access memory
+        return
     if code is None and (thrown := _THROWN.search(text)):
         beside = next((hit for hit in map(_BESIDE.search, (*near.before(4), *near.after(2))) if hit), None)
         code = int(beside[1]) if beside and int(beside[1]) in STATUSES else None
@@ -129,6 +147,8 @@ def _status(text: str) -> int | None:
     short = _SHORT.search(text)
     if named is None and short:
         named = NAMES.get(f"CL_{short[1]}")
+    if named is None and (bare := _BARE.search(text)):
+        named = NAMES[f"CL_{bare[1]}"]
     if named is None and (wordy := _WORDY.search(text)):
         named = WORDS[wordy[1].lower()]
     if named is not None:

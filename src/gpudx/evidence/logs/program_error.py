@@ -45,7 +45,9 @@ _DIFFERS = re.compile(
     r"|checksums?) (?:do(?:es)? not|don't|doesn't|did not|are not|mis-?)\s?(?:match|agree|equal|close)\w*"
     r"|\b(?:verification|validation|self[- ]?test|correctness|comparison|sanity) (?:check )?(?:has )?(?:failed|error|FAIL)"
     r"|\b(?:wrong|incorrect|mismatch(?:ed|ing)?) (?:results?|outputs?|values?|answers?|elements?|at|in|hash|checksum)\b"
-    r"|\b(?:result|output|value|checksum|hash|data) mismatch\b|\bresult\w* \w* ?(?:incorrect|wrong)\b",
+    r"|\b(?:result|output|value|checksum|hash|data) mismatch\b|\bresult\w* \w* ?(?:incorrect|wrong)\b"
+    r"|\b(?:error|mismatch|differ\w*|wrong|fail\w*)\b.{0,80}\*?(?:0x[0-9a-f]+|-?\d+(?:\.\d+)?(?:e[-+]?\d+)?) (?:vs\.?|!=) "
+    r"\*?-?(?:0x[0-9a-f]|\d|nan|inf)",
     re.IGNORECASE,
 )
 # Java, .NET, Python, C++ and JavaScript name the type of an exception, and then its text.
@@ -162,7 +164,7 @@ CLASSES = tuple(
             r"(?:large|small"
             r"|many)"
             r"|exceed(?:s|ed)\b|\boutside\b|mismatch|expected\b|rejected|refused",
-            "The program refused what it was given",
+            "Something was refused as invalid or unexpected",
             _next.RECORD,
         ),
         (

@@ -14,7 +14,8 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import LAST_PARTS
 
 FORMAT = "python-traceback"
-MARKS = ("Traceback (most recent call last)",)
+MARKS = ("Traceback (most recent call last)", "Fatal Python error: ")
+_FATAL = re.compile(r"Fatal Python error: (\w[^:]{0,60}: .{3,160})")  # a signal has no text behind it
 _FRAME = re.compile(r'\s*File "([^"]+)", line (\d+)(?:, in (.+))?')
 _RAISED = re.compile(
     r"([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Failed|OutOfResources|Timeout))(?::\s*(.*))?$"
@@ -25,6 +26,10 @@ INSTALLED = ("site-packages", "dist-packages", "/lib/python", "<frozen")
 
 
 def read(near: Near) -> Iterator[Event]:
+    if fatal := _FATAL.search(near.text):
+        said = f"Python could not go on: {fatal[1].rstrip('.')}."
+        yield Event("python-fatal", "ending", said, (("said", fatal[1][:60]),))
+        return
     if heading := _NOTEBOOK.match(near.text.strip()):
         yield from _notebook(heading[1], near)
         return

@@ -40,7 +40,7 @@ def read(near: Near) -> Iterator[Event]:
     covers = _covered(near)
     wanted = _WANTED.search(text)
     notes: tuple[str, ...] = (f"it asked for {wanted[1]}; {wanted[3]} were free",) if wanted else ()
-    if covers:
+    if any("asynchronously" in line for line in (near.text, *near.after(covers))):
         notes += ("PyTorch says itself that the stack trace may be that of another call",)
     yield event(status, api, source(text), covers, notes)
 

@@ -18,12 +18,22 @@ from gpudx.evidence.logs._numbers import address, page, span
 from gpudx.model import DeviceFault
 
 FORMAT = "rocm-fault"
-MARKS = ("emory access fault by GPU", "Memory Fault Error [GPU", "HSA_AMD_GPU_MEMORY_FAULT_EVENT")
+MARKS = (
+    "emory access fault by GPU",
+    "emory access fault at GPU",
+    "emory critical error by agent",
+    "Memory Fault Error [GPU",
+    "HSA_AMD_GPU_MEMORY_FAULT_EVENT",
+)
 _NAMED = re.compile(r"faulting addr: (0x[0-9a-fA-F]+)")
 _INDEX = re.compile(r"GPU index: (\d+)")
 _KERNEL = re.compile(r"kernel: ([^\]\n]+)")
 _EVENT = re.compile(r"\(HSA_AMD_GPU_MEMORY_FAULT_EVENT: ([^)]*)\)")
 _PAGE = re.compile(r"^\s*Faulting page: (0x[0-9a-fA-F]+)")
+# The first debug agent (2019): the page in the next line, its last digits as "xxx".
+_AT_NODE = re.compile(r"emory access fault at GPU Node: (\d+)")
+_PAGE_OF = re.compile(r"^\s*Address: 0x([0-9a-fA-F]+?)(x{0,3}) ?\(([^;)]*)")
+_CRITICAL = re.compile(r"emory critical error by agent (\S+).{0,60}? on address (0x[0-9a-fA-F]+)\.? Reason: ([^.]+)")
 READ_ONLY = "wrote to memory that is only for reading"
 REASONS = {
     "page not present": "touched memory that is not there",
@@ -45,6 +55,13 @@ def read(near: Near) -> Iterator[Event]:
         device = f"GPU {index[1]}" if index else ""
         name = kernel[1].strip()[:LONGEST] if kernel else ""
         yield _event(DeviceFault("faulted", text.strip(), *_place(int(named[1], 16)), None, device, name))
+    elif (at := _AT_NODE.search(text)) and (where := next(filter(None, map(_PAGE_OF.match, near.after(2))), None)):
+        value = int(where[1], 16) << 4 * len(where[2])
+        yield _event(_fault(text, where[3].strip() or "Unknown", value, f"node {at[1]}"))
+    elif critical := _CRITICAL.search(text):
+        said = f"ROCm's runtime stopped the process for memory at {critical[2]}: {critical[3].strip().lower()}."
+        notes = ("not proved: which call or kernel it was", f"the device is {critical[1]}, as the runtime counts")
+        yield Event("rocm-memory-error", "fault", said, (("reason", critical[3][:40]),), notes, next=_next.HIP_SERIALISE)
     elif (event := _EVENT.search(text)) and (where := next(filter(None, map(_PAGE.search, near.after(2))), None)):
         yield _event(_fault(text, event[1], int(where[1], 16), ""))
 

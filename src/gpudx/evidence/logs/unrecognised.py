@@ -159,10 +159,19 @@ _BAD = re.compile(
 )
 # Lines with such a word that report no failure.
 _FINE = re.compile(
-    r"^\s*-- |(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?|failures?|failed"
+    r"^\s*-- |^\s*(?:PASS(?:ED)?|OK|ok)\b[ :\[]|(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?"
+    r"|failures?|failed"
     r"|faults?)\s*[:=]\s*0\b"
-    r"|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b|within (?:the |a )?tolerance|fall(?:ing)? ?back"
+    r"|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b|within (?:the |a )?tolerance|fall(?:ing)? ?back|CUDA focus unchanged"
+    r"|^=+ (?:(?:ERROR|LEAK|RACECHECK) SUMMARY|Target application returned)"
+    r"|\(unknown line\)|^\s*unknown function \(ip:"
     r"|(?-i:\b(?:INFO|DEBUG|TRACE)\b).{0,200}\bnot (?:available|supported|enabled|initiali[sz]ed|found)",
+    re.IGNORECASE,
+)
+# "replica 0 failed" names a thing, "0 failed" counts.
+_NUMBERED = re.compile(
+    r"\b(?:device|gpu|rank|replica|core|node|stream|worker|index|thread|channel|engine|process|id|slot|queue|card|adapter|cuda|level"
+    r"|job|test|batch|layer|step|tile|stage)[ =:#]{1,3}0(?= )",
     re.IGNORECASE,
 )
 # Words that measure, set or promise something; the rest of the line decides.
@@ -187,7 +196,7 @@ _ADVICE = re.compile(
 )
 # A line of a program or of its data.
 _CODE_ENDS = re.compile(
-    r"[;,{(\[]$|^[(\[{]\w*[(\[{]|^[\w.\[\]]+ = |^(?:def|class|return|import|assert|static|const|auto) "
+    r"[,{(\[]$|[=(){}\[\]].*;$|^(?:\S+ ){0,2}\S+;$|^[(\[{]\w*[(\[{]|^[\w.\[\]]+ = |^(?:def|class|return|import|assert|static|const|auto) "
 )
 # What has happened, whatever advice stands beside it.
 _HAPPENED = re.compile(
@@ -199,6 +208,9 @@ _PROSE = re.compile(
     r"^(?:It|I|We|My|Our|If|But|So|Then|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
     r"|^(?:The|This|That|There|When|After)\b(?!.*[\\_<>=:])"
     r"|^(?:[A-Z]?[a-z'-]+,? ){6,}[a-z'-]+[.?]$"
+)
+_CALM = re.compile(
+    r"^I\d{4} \d\d:\d\d:|^\[?(?:INFO|DEBUG|TRACE)\b|\blevel=(?:info|debug)\b|^[ID]/\w|^\d\d-\d\d [\d:.]+ +\d+ +\d+ [ID] "
 )
 _LETTERS = re.compile(r"[^\W\d_]+|#\d")
 _SHAPE = re.compile(r"[0-9a-f]{0,32}\d[0-9a-f]{0,64}", re.IGNORECASE)
@@ -219,17 +231,25 @@ def read(near: Near) -> Iterator[Event]:
 @lru_cache(maxsize=8)  # two formats ask about the same line
 def reads_like_a_failure(text: str) -> bool:
     """Has it a word of failure that is no measure of quality, no setting and no "0 errors"?"""
-    return _bad(text) and not _FINE.search(text) and (not _NEUTRAL.search(text) or _bad(_NEUTRAL.sub(" ", text)))
+    return _bad(text) and not _FINE.search(_NUMBERED.sub(" ", text)) and (not _NEUTRAL.search(text) or _bad(_NEUTRAL.sub(" ", text)))
 
 
 def leads_on(text: str, near: Near) -> bool:
     """Does a line end with a colon, and the next one say what failed?"""
-    return text.endswith(":") and any(reads_like_a_failure(" ".join(line.split())) for line in near.after(1))
+    if not text.endswith(":"):
+        return False
+    following = next((line for line in near.after(3) if line.strip()), "")
+    return reads_like_a_failure(" ".join(following.split()))
+
+
+def is_calm(text: str) -> bool:
+    """Does the program itself call it information: glog's I, a level, Android's I?"""
+    return bool(_CALM.search(text))
 
 
 def is_advice(text: str) -> bool:
     """Does a line only say what may happen, or what to do then?"""
-    return bool(_ADVICE.search(text)) and not _HAPPENED.search(text)
+    return bool(_ADVICE.search(_NUMBERED.sub(" ", text))) and not _HAPPENED.search(text)
 
 
 def is_code(text: str) -> bool:

@@ -113,17 +113,6 @@ class Happens:
             return np.ones(len(a), bool)
         return self._clocks.known(a, self._trace.column("begin", positions).astype(np.int64))
 
-    def host_before(self, positions: I64, b: I64) -> Bool:
-        """Did the host's call at `positions` return before the same thread asked for operation b?
-
-        This one is strict: calls of different threads are never ordered, since their locks cannot be seen.
-        """
-        b_at = self.ops["position"][np.asarray(b, np.int64)]
-        positions = np.asarray(positions, np.int64)
-        end, begin = self._trace.column("end", positions), self._trace.column("begin", b_at)
-        same = self._trace.column("tid", positions) == self._trace.column("tid", b_at)
-        return same & (end != 0) & (end <= begin)
-
     # ---- words ----
 
     def why(self, a: int, b: int) -> tuple[Link, ...]:

@@ -1,7 +1,8 @@
-"""A call was refused because a size, offset or region does not fit the memory that it names.
+"""A call was refused because a size, offset, region, flag or pointer does not fit what it names.
 
-The status only says that some value is invalid. Each refused copy, fill, map and creation is compared with the sizes that
-were recorded: the buffer's bytes, the image's extent, the alignment and the largest allocation of the device.
+The status only says that some value is invalid. Each refused copy, fill, map, launch, argument and creation is compared with what
+was recorded: the buffer's bytes, the image's extent, pitches, the kernel's arguments, the alignment and the largest allocation of the
+device; and with the rules that the API has for flags, host pointers and lists of events.
 
 Example:
 
@@ -14,29 +15,33 @@ Fix it by computing both numbers from the same variable.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.detectors._failures import Failures
+from gpudx.detectors._failures import COMMANDS, Failures
 from gpudx.detectors._groups import groups
-from gpudx.facts import Facts
+from gpudx.detectors._rejected import answer
+from gpudx.facts import Facts, backend_module
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.kernels import LOCAL
+from gpudx.facts.open_calls import fatal_call
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 
-ID = "refused-range"
+ID = "refused-value"
 RANGE = "copy-range"
 CAUSE = Cause(
     id=ID,
-    title="A call was refused for a size, offset or alignment that it cannot have",
+    title="A call was refused for a value that it cannot have",
     refutes_if="The values would satisfy every rule shown.",
     fix=("Change the value shown; compute sizes and offsets from the same numbers as the memory.",),
     predicts=(("recorded", "the call fails each time"),),
     kind=FIXED,
 )
+DOING = ("copy", "fill", "map", "unmap", "create", "set_arg", "launch", "marker", "barrier")
 SIDES = ("reads", "writes", "maps")
 PATTERNS = (1, 2, 4, 8, 16, 32, 64, 128)  # bytes that a fill may repeat (OpenCL API specification, "Filling Buffer Objects")
 EXTENT = struct.Struct("<I4x3Q")  # the head of cl_image_desc: type, width, height, depth
@@ -45,8 +50,9 @@ SHOWN = 50
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per call, status and place in the program; repeats are counted."""
-    trace, positions = facts.trace, facts.errors.own
-    kinds = np.array([c.does in ("copy", "fill", "map", "create") for c in trace.schema.calls])
+    trace, died = facts.trace, fatal_call(facts)
+    positions = np.append(facts.errors.own, [] if died is None else [died]).astype(np.int64)
+    kinds = np.array([c.does in DOING for c in trace.schema.calls])
     positions = positions[kinds[trace.call[positions]]]
     keys = (trace.call[positions], trace.column("status", positions), trace.column("caller", positions))
     for part in list(groups(positions, *keys))[:SHOWN]:
@@ -58,17 +64,15 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 def _finding(facts: Facts, run: Run, position: int, count: int) -> Finding | None:
     past, row = _past_end(facts, position)
     rules = [past] if past else [*_values(facts, position)]
-    if not rules or _is_dealt_with(facts, position):
+    if not rules or _is_dealt_with(facts, run, position):
         return None
     site = facts.sites.at(position)
+    how = f"was refused with {site.status}" if site.status != "in flight" else "never returned"
     return Finding(
         id=ID,
         severity="error" if run.failed else "warning",
-        message=f"{site.call} was refused with {site.status}: {'; '.join(rules)}.",
-        evidence=(
-            *(Evidence(rule, (site.number,)) for rule in rules),
-            Evidence(f"{site.call} returned {site.status}", (site.number,)),
-        ),
+        message=f"{site.call} {how}: {'; '.join(rules)}.",
+        evidence=(*(Evidence(rule, (site.number,)) for rule in rules), answer(site)),
         site=site,
         count=count,
         allocation=allocation_of(facts, row, "live") if row >= 0 else None,
@@ -77,11 +81,15 @@ def _finding(facts: Facts, run: Run, position: int, count: int) -> Finding | Non
     )
 
 
-def _is_dealt_with(facts: Facts, position: int) -> bool:
-    """A program may try what is refused, and go another way: only what it stopped at, or went on after, counts."""
+def _is_dealt_with(facts: Facts, run: Run, position: int) -> bool:
+    """A program may try what is refused, and go another way: only what it stopped at, or went on after, counts. One that passes may
+    have tried, as its last act, whether something can be created; a refused copy leaves data where it is."""
+    if not facts.trace.column("status", np.array([position]))[0]:
+        return False  # the process died in it
     failures = Failures(facts)
     failure = next((one for one in failures.roots if one.position == position), failures.at(position))
-    return not failures.stopped_at(failure) and not failures.ignored(failure)
+    stopped = failures.stopped_at(failure) and (run.failed or failure.info.does in COMMANDS)
+    return not stopped and not failures.ignored(failure)
 
 
 def _row(facts: Facts, handle: int, position: int) -> int:
@@ -159,8 +167,15 @@ def _extent(facts: Facts, row: int) -> tuple[int, ...]:
 def _values(facts: Facts, position: int) -> Iterator[str]:
     """Rules that the values of the call break by themselves."""
     info, words = facts.trace.info(position), facts.trace.record(position)
+    if (rules := backend_module(info.api, "refusals")) is not None:
+        yield from rules.broken(words, lambda name: facts.trace.array(position, name))
+        yield from _argument(facts, position, rules.argument) if info.does == "set_arg" else ()
+    if info.does == "unmap":
+        yield from _unmapped(facts, position, words)
     if info.does == "create":
         yield from _created(facts, position, words)
+    if info.does == "set_arg":
+        return  # sizes of arguments: argument-size
     if words.get("size") == 0:
         yield "its size is 0"
     if info.host and words.get(info.host) == 0:
@@ -172,6 +187,26 @@ def _values(facts: Facts, position: int) -> Iterator[str]:
         for name in ("offset", "size"):
             if words.get(name, 0) % pattern:
                 yield f"the {name} {words[name]:,} is not a multiple of the pattern's {plural(pattern, 'byte')}"
+
+
+def _argument(facts: Facts, position: int, rule: Callable[[int, int, int, int, bool], Iterator[str]]) -> Iterator[str]:
+    """Of clSetKernelArg and its like."""
+    sets = facts.set_args
+    rows = np.flatnonzero(sets.position == position)
+    known = facts.kernels.info(int(sets.kernel_row[rows[0]])) if len(rows) else None
+    if known is not None:
+        index, argument = int(sets.index[rows[0]]), known.args.get(int(sets.index[rows[0]]))
+        local = argument is not None and argument.space == LOCAL
+        yield from rule(known.num_args, index, int(sets.size[rows[0]]), int(sets.pointer[rows[0]]), local)
+
+
+def _unmapped(facts: Facts, position: int, words: dict[str, int]) -> Iterator[str]:
+    """An address that no map before it gave; a map of what was unmapped already is left to the driver's count."""
+    trace, given = facts.trace, words.get("mapped", 0)
+    maps = [c for c in trace.schema.doing("map") if c.word("result") is not None]
+    known = {int(value) for info in maps for value in trace.field(info, "result", trace.select(info)).tolist()}
+    if given not in known:
+        yield f"{hex(given)} is not an address that a map of this program returned"
 
 
 def _created(facts: Facts, position: int, words: dict[str, int]) -> Iterator[str]:

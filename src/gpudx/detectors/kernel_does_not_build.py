@@ -1,0 +1,105 @@
+"""The driver's compiler rejected a kernel's source, and the program ended or failed because of it.
+
+Example:
+
+    const char *source = "kernel void add(global float *a) { a[get_global_id(0)] += offset; }";   // offset is declared nowhere
+    program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
+    status = clBuildProgram(program, 1, &device, "", NULL, NULL);                                 // CL_BUILD_PROGRAM_FAILURE
+
+Fix it at the line that the compiler names, or by passing the options (-D, -I) that the source needs.
+
+A program that builds something else afterwards and goes on has dealt with it: nothing is reported then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudx.detectors import Run
+from gpudx.detectors._failures import Failure, Failures
+from gpudx.detectors._words import site_of
+from gpudx.facts import Facts
+from gpudx.facts.builds import Refusal, refusal
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
+from gpudx.text import plural
+
+ID = "kernel-does-not-build"
+CAUSE = Cause(
+    id=ID,
+    title="The driver's compiler rejected a kernel's source",
+    refutes_if="The same source builds with the same options on this device.",
+    fix=("Correct the line that the compiler names, or pass the -D and -I options that the source needs.",),
+    predicts=(("recorded", "the build fails in every run"),),
+    kind=FIXED,
+)
+SHOWN = 4  # lines of a log in which no error was found
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per build that failed and that the end of the program follows from."""
+    if not run.failed or not len(facts.errors):
+        return
+    failures = Failures(facts)
+    for failure in failures.roots:
+        told = refusal(facts.trace, facts.kernels, failure.position) if failure.info.does == "build" else None
+        if told and (failure.followers or failures.stopped_at(failure)) and not _built_later(facts, failure):
+            yield _finding(facts, failure, told)
+
+
+def _built_later(facts: Facts, failure: Failure) -> bool:
+    trace = facts.trace
+    later = trace.select(trace.schema.doing("build"))
+    later = later[later > failure.position]
+    return bool((trace.column("status", later) == 0).any()) and not failure.followers
+
+
+def _finding(facts: Facts, failure: Failure, told: Refusal) -> Finding:
+    site = site_of(facts, failure.position)
+    later = sum(one.count for one in failure.followers)
+    follows = f"; {plural(later, 'later call')} failed because of it" if later else ""
+    return Finding(
+        id=ID,
+        severity="error",
+        message=f"{_message(told)} ({site.call}: {site.status}){follows}.",
+        evidence=tuple(Evidence(text, (site.number,)) for text in _evidence(told, site.call, site.status or "")),
+        site=site,
+        count=failure.count,
+        causes=(ID,),
+        certainty="observed",
+        because="The driver's compiler rejected it, and the program did not go on without it.",
+        facts=(("call", site.call), ("status", site.status or "?"), ("said", told.error.said if told.error else "")),
+    )
+
+
+def _message(told: Refusal) -> str:
+    if told.options_refused:
+        return f"The driver does not accept the build options '{told.options}'"
+    if told.error is None:
+        return "The driver did not build a kernel's source"
+    return f"A kernel's source does not compile: {_place(told)}{told.error.said}"
+
+
+def _place(told: Refusal) -> str:
+    assert told.error is not None
+    where = told.error.file or "line"
+    return f"{where}{':' if told.error.file else ' '}{told.error.line}: " if told.error.line else ""
+
+
+def _evidence(told: Refusal, call: str, status: str) -> Iterator[str]:
+    if told.error is not None:
+        column = f", column {told.error.column}" if told.error.column else ""
+        yield f"the compiler: {_place(told)[:-2]}{column}: {told.error.said}" if told.error.line else f"the compiler: {told.error.said}"
+        if told.text:
+            yield f"line {told.error.line} of the source: {told.text}"
+        if told.more:
+            yield f"{plural(told.more, 'more error')} in the build log"
+    elif not told.options_refused:
+        yield f"{call} returned {status}"
+        yield from (f"the compiler: {line}" for line in told.log[:SHOWN])
+        if not told.log:
+            yield "the driver gave no build log"
+    if told.options_refused:
+        yield f"{call} returned {status}"
+    elif told.options:
+        yield f"built with the options {told.options}"

@@ -1,0 +1,130 @@
+"""Which instruments look at a failure of each kind, and in which order: the cheap and precise ones first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpudx.model import FailureClass
+
+QUIET = 3  # plain runs of a program that shows no failure, after every instrument has looked at it
+
+
+@dataclass(frozen=True)
+class Step:
+    """One experiment of a plan: what it is run for, and how often."""
+
+    experiment: str
+    why: str
+    runs: int = 1
+    after: str = ""  # only where this experiment, run before, did not end cleanly
+    unless: str = ""  # not where this experiment looked at everything and found nothing
+
+
+INDICES = Step("indices", "whether an index is out of range")
+LOOPS = "checked-loops"
+RUNTIME = Step("runtime-errors", "calls that the runtime refuses by itself")
+DUMP = Step("dump", "the faulting instruction and its registers, from the device")
+FENCED = Step("fenced", "accesses past the end of a buffer, or after its release")
+FENCED_DUMP = Step("fenced-dump", "which access hit the fence", after="fenced")
+EDGES = (
+    Step("low-fenced", "accesses before the start of a buffer", unless="checked"),
+    Step("low-fenced-dump", "which access hit the fence", after="low-fenced"),
+    Step("close-fenced", "reads a few bytes past the end of a buffer", unless="checked"),
+)
+CHECKED = Step("checked", "accesses outside buffers, races and barriers inside kernels")
+MEMCHECK = Step("memcheck", "invalid accesses in kernels")
+RACECHECK = Step("racecheck", "races in shared memory")
+SYNCCHECK = Step("synccheck", "barriers that not every thread reaches")
+INITCHECK = Step("initcheck", "reads of uninitialized memory")
+POISON = Step("poisoned", "whether the outcome depends on uninitialized memory", 4)
+GLOBAL_RACES = Step("global-races", "races between blocks in global memory")
+SHARED_MEMORY = Step("shared-memory", "uninitialized shared memory, races with atomics, and absent lanes of warps")
+NUMBERS_OPENCL = Step("checked-numbers", "where the first NaN comes from")
+NUMBERS = Step("numbers", "where the first NaN or infinity comes from")
+INSIDE = (CHECKED, FENCED, MEMCHECK, FENCED_DUMP)  # a dump takes many times as long as memcheck
+RACES = Step("races", "whether ordering the two operations of a race fixes it")  # as many runs as that takes: ordered.py
+HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
+HEAP = Step("host-heap", "whether host memory is large enough and still there")
+ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
+EXCHANGED = Step("exchanged", "whether two arguments are swapped")  # as many runs as that takes: exchanged.py
+SCALED = Step("scaled-offset", "whether an offset is in elements instead of bytes")
+ORDER = (
+    Step("serialised", "whether launches that overlap matter", 2),
+    Step("turns", "whether threads that share a kernel object matter", 2),
+    Step("one-thread", "whether host threads matter", 2),
+    Step("watched", "writes that land in other buffers"),
+)
+QUIETLY = Step("recorded", "whether it fails sometimes", QUIET)
+REPEATS = Step("recorded", "whether it fails every time", 3)
+PLANS: dict[FailureClass, tuple[Step, ...]] = {
+    "settled": (),
+    "device error": (
+        INDICES,
+        MEMCHECK,
+        CHECKED,
+        DUMP,
+        FENCED,
+        FENCED_DUMP,
+        *EDGES,
+        SYNCCHECK,
+        RACECHECK,
+        INITCHECK,
+        POISON,
+        Step("serialised", "which launch the device stops in"),
+        REPEATS,
+    ),
+    "crash": (
+        *INSIDE,
+        *EDGES,
+        HEAP,
+        Step("oclgrind", "invalid accesses, in an OpenCL simulator"),
+        ORDERED,
+        RACECHECK,
+        SYNCCHECK,
+        INITCHECK,
+        POISON,
+        REPEATS,
+        *ORDER,
+    ),
+    "hang": (Step(LOOPS, "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE[1:], *EDGES),
+    "wrong result": (
+        RUNTIME,
+        RACES,
+        *INSIDE,
+        SYNCCHECK,  # threads that miss a barrier race, too
+        RACECHECK,
+        GLOBAL_RACES,
+        SHARED_MEMORY,
+        INITCHECK,
+        HEAP,
+        HOST_MEMORY,
+        ORDERED,
+        POISON,
+        *EDGES,
+        REPEATS,
+        NUMBERS_OPENCL,
+        NUMBERS,
+        EXCHANGED,
+        SCALED,
+        *ORDER,
+        Step("oclgrind", "invalid accesses and races"),
+    ),
+    "no failure": (
+        RUNTIME,
+        *INSIDE,
+        INITCHECK,
+        SYNCCHECK,
+        RACECHECK,
+        GLOBAL_RACES,
+        SHARED_MEMORY,
+        NUMBERS,
+        NUMBERS_OPENCL,
+        HEAP,
+        HOST_MEMORY,
+        POISON,
+        *EDGES,
+        QUIETLY,
+        ORDERED,
+    ),
+    "": (),
+}
