@@ -84,6 +84,8 @@ __kernel void halved(__global const Light *l, __global float *o, int lights) {
   for (int k = 0; k < lights; ++k) s += l[k].radius;
   o[get_global_id(0)] = s;
 }
+__kernel void curved(__global float *o, float gamma, int n) { int i = get_global_id(0); if (i < n) o[i] = gamma; }
+__kernel void chunk(__global float *o) { o[get_global_id(0)] = 1; }
 """
 
 
@@ -122,6 +124,8 @@ def main(right: bool) -> None:
     run("grouped", (192,), (64,), memory(192, np.int32), memory(4 * (3 if right else 2), np.int32), 190)
     run("lit", (64,), None, memory(30 * (8 if right else 5)), memory(64), 30)
     run("halved", (64,), None, memory(30 * 8 if right else 15 * 8), memory(64), 30)
+    run("curved", (1024,), (64,), memory(1000), np.float32(1.8), 1000 if right else int(np.float32(1.8).view(np.int32)))
+    made.chunk(queue, (232 if right else 256,), None, memory(1000), global_offset=(768,))
     queue.finish()
 
 
