@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support import opencl
 from support.builds import ROOT
+from support.simulated import crossed
 
 from gpudx.lab import kernel_checked
 
@@ -40,6 +41,8 @@ STEADY = {"POCL_MEMORY_LIMIT": "2"}  # GiB; else PoCL tells what the machine has
 # Checked programs are more programs: each has a reference to the context, and Intel's driver numbers what it compiles, with more
 # digits in the binaries of those that come later.
 MORE_PROGRAMS = (*HELD_BY_DRIVER, *KEPT_BY_DRIVER, "  value 1165: 0 [8]", "binary: 0 1 0")
+# One driver after the other, so that each is asked without the recorder once.
+PAIRS = sorted(crossed(list(OPTIONS), ("pocl", "intel")), key=lambda pair: pair[1])
 
 
 def told(kit: opencl.OpenCL, environment: Mapping[str, str]) -> list[str]:
@@ -77,7 +80,7 @@ def differences(asked: Asked, folder: Path, without: tuple[str, ...] = (), **mor
     return "\n".join(list(difflib.unified_diff(plain, recorded, "plain", "recorded", lineterm="", n=1))[:MOST_LINES])
 
 
-@pytest.mark.parametrize("options", list(OPTIONS))
+@pytest.mark.parametrize(("options", "asked"), PAIRS, indirect=["asked"])
 def test_every_query_has_the_same_answer(asked: Asked, tmp_path: Path, options: str) -> None:
     assert differences(asked, tmp_path, LEFT_OUT.get(options, ()), **OPTIONS[options]) == ""
 
