@@ -115,6 +115,13 @@ class Numbers:
                 ids["get_local_size", axis], ids["get_num_groups", axis] = each, -(-total // each)
         return World(ids, {one.argument: one.value for one in self.scalars})
 
+    def global_offset(self, axis: int) -> int:
+        """That get_global_id counts from; 0 where it is not known, because the driver chose the size of groups."""
+        f = self.f
+        group = self.f.facts.launches.geometry(self.launch)[1] if self.launch is not None else ()
+        each = group[axis] if axis < len(group) else 0
+        return 0 if f.group[axis] and not each else f.item[axis] - f.local[axis] - f.group[axis] * each
+
     def _group_size(self, axis: int) -> int:
         """Where the driver chose it: from a work-item of another group than the first (without an offset of the launch)."""
         f = self.f
@@ -612,6 +619,22 @@ def _one_more(n: Numbers) -> Why | None:
     return None
 
 
+def _offset_twice(n: Numbers) -> Why | None:
+    """The launch has a global offset, which get_global_id includes, and an argument adds the same number again."""
+    if n.tree is None or n.solved is None:
+        return None
+    added = [_core(term) for sign, term in _summands(n.tree) if sign > 0]
+    for axis in {int(one[2]) for one in added if one[0] == "id" and one[1] == "get_global_id"}:
+        offset = n.global_offset(axis)
+        again = [one for one in added if one[0] == "argument" and n.solved.arguments.get(one[1]) == offset]
+        if offset > 0 and again and 0 <= n.index - offset < n.held:
+            name = again[0][2]
+            text = f"get_global_id({axis}) starts at {offset:,}, the global offset of the launch, and `{name}` adds {offset:,} again."
+            step = f"Pass 0 for `{name}`, or launch without a global offset."
+            return Why("out-of-bounds-access", text, (step,), n.setter(again[0][1]))
+    return None
+
+
 def _exchanged(n: Numbers) -> Why | None:
     """With two arguments exchanged, the last work-item accesses the last element, here and wherever else the kernel uses them. Where
     another access fits as it is, the index is wrong and not the order of the arguments."""
@@ -834,6 +857,7 @@ RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _float_as_count,
     _last_chunk,
     _bytes_per_element,
+    _offset_twice,
     _exchanged,
     _stride_in_bytes,
     _one_more,
