@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -660,6 +661,64 @@ def _exchanged(n: Numbers) -> Why | None:
     return None
 
 
+def _exchanged_buffers(n: Numbers) -> Why | None:
+    """Two buffers of the same type, each of which has the size that the kernel needs of the other one."""
+    thing = n.f.thing
+    if thing is None or thing.kind != "argument" or n.is_local or n.launch is None or n.held < LEAST:
+        return None
+    given = {int(one["index"]): one for one in n.f.facts.launches.values(n.launch) if one["object"] >= 0}
+    mine, sizes = given.get(thing.index), n.f.facts.objects.table["size"]
+    need = _needed(n, thing.index)
+    if mine is None or need is None or need <= n.held:
+        return None
+    found = []
+    for index, other in given.items():
+        held = int(sizes[other["object"]]) // n.element
+        fits = need <= held < 2 * need and other["object"] != mine["object"]
+        if index != thing.index and fits and _is_same_type(mine, other) and _needed(n, index) == n.held:
+            found.append((index, other, held))
+    if len(found) != 1:  # with two that fit, neither is known to be meant
+        return None
+    index, other, held = found[0]
+    label = f"`{other['declared'].name}`" if other["declared"].name else f"argument {index}"
+    text = (
+        f"Arguments {min(index, thing.index)} and {max(index, thing.index)} look swapped: {n.name} got {n.f.size:,} bytes and needs "
+        f"{need * n.element:,}, {label} got {held * n.element:,} bytes and needs {n.f.size:,}."
+    )
+    step = f"Swap arguments {thing.index} ({n.name}) and {index} ({label}) where they are set."
+    return Why("argument-order", text, (step,), n.setter(thing.index))
+
+
+def _is_same_type(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    a, b = one["declared"], other["declared"]
+    return a is not None and b is not None and (a.type, a.space) == (b.type, b.space)
+
+
+def _needed(n: Numbers, argument: int) -> int | None:
+    """Elements of an argument's buffer that the launch needs; None where one of the accesses is not understood. Work-items that only
+    fill up the last group are taken to do nothing."""
+    assert n.launch is not None
+    kernel, ends = n.f.facts.launches.name(n.launch), []
+    for site in n.f.sites:
+        if site.kind != "access":
+            continue
+        here = [site.index] if site.kernel == kernel and site.argument == argument else []
+        ways = here or [one.index for one in site.ways if one.kernel == kernel and one.argument == argument]
+        ends += [values.largest(json.loads(way), n.world, _extents(n)) if way else None for way in ways]
+    known = [one for one in ends if one is not None]
+    return max(known) + 1 if ends and len(known) == len(ends) else None
+
+
+def _extents(n: Numbers) -> dict[tuple[str, int], int]:
+    """How many values each id has: of the global ones those that an argument counts, where the launch is rounded up from it."""
+    found = {one: last + 1 for one, last in _last_ids(n.world).items()}
+    for axis in range(3):
+        counted = [one.value for one in n.scalars if _is_launched(n, one.value, axis)]
+        if counted:
+            found["get_global_id", axis] = min(counted)
+    return found
+
+
 def _last(tree: Tree, world: World) -> int | None:
     """The index of the last work-item of the launch."""
     try:
@@ -857,7 +916,11 @@ RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _float_as_count,
     _last_chunk,
     _bytes_per_element,
+<<<<<<< HEAD
     _offset_twice,
+=======
+    _exchanged_buffers,
+>>>>>>> recd
     _exchanged,
     _stride_in_bytes,
     _one_more,
