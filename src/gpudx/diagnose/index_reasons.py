@@ -916,11 +916,8 @@ RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _float_as_count,
     _last_chunk,
     _bytes_per_element,
-<<<<<<< HEAD
     _offset_twice,
-=======
     _exchanged_buffers,
->>>>>>> recd
     _exchanged,
     _stride_in_bytes,
     _one_more,
