@@ -5,6 +5,8 @@
     python benchmarks/checked_programs.py clblast xdot xgemv           CLBlast's tuners, which compare results with a reference
     python benchmarks/checked_programs.py piglit FOLDER [PART/COUNT]   piglit's folder (with bin/, tests/), every COUNT-th cl test
     python benchmarks/checked_programs.py pyvkfft                      transforms by VkFFT; --python has pyvkfft
+    python benchmarks/checked_programs.py reikna                       FFT, products, reductions, random numbers; --python has reikna
+    python benchmarks/checked_programs.py cpp                          Boost.Compute and ViennaCL (libboost-dev, libviennacl-dev)
     python benchmarks/checked_programs.py pytest FILE...               PyOpenCL's tests; --python has pytest and PyOpenCL
 
 The OpenCL driver is the first one of the loader: set OCL_ICD_VENDORS to choose. Rows are written to --out as they come.
@@ -173,7 +175,67 @@ def pyvkfft(_: list[str], given: argparse.Namespace) -> Iterator[Program]:
     )
 
 
+REIKNA = """
+import hashlib, numpy as np, reikna.cluda as cluda
+from reikna.algorithms import Reduce, Scan, Transpose, predicate_sum
+from reikna.cbrng import CBRNG
+from reikna.core import Annotation, Parameter, Type
+from reikna.fft import FFT
+from reikna.linalg import EntrywiseNorm, MatrixMul
+thread = cluda.ocl_api().Thread(cluda.ocl_api().get_platforms()[0].get_devices()[0])
+made = np.random.default_rng(1)
+def show(name, result):
+    print("reikna", name, hashlib.sha1(np.ascontiguousarray(result.get()).tobytes()).hexdigest()[:12], flush=True)
+def run(name, computation, out, *given):
+    computation.compile(thread)(out, *given)
+    show(name, out)
+for shape in [(16,), (60,), (24, 36)]:
+    x = thread.to_device((made.standard_normal(shape) + 1j * made.standard_normal(shape)).astype(np.complex64))
+    run(f"fft {shape}", FFT(x), thread.empty_like(x), x)
+a = thread.to_device(made.standard_normal((70, 50)).astype(np.float32))
+b = thread.to_device(made.standard_normal((50, 90)).astype(np.float32))
+run("product", MatrixMul(a, b), thread.array((70, 90), np.float32), a, b)
+run("transposed", Transpose(a), thread.array((50, 70), np.float32), a)
+i = thread.to_device(made.integers(0, 1000, 3000).astype(np.int32))
+run("sum", Reduce(i, predicate_sum(np.int32)), thread.array((), np.int32), i)
+run("scan", Scan(i, predicate_sum(np.int32)), thread.empty_like(i), i)
+run("norm", EntrywiseNorm(a), thread.array((), np.float32), a)
+rng = CBRNG.normal_bm(Type(np.float32, (300,)), 1)
+counters = thread.to_device(rng.create_counters())
+numbers = thread.array((300,), np.float32)
+rng.compile(thread)(counters, numbers)
+show("random", numbers)
+"""
+
+
+def shown(text: str) -> Outcome:
+    """Lines that begin with a word and end with a value."""
+    return {
+        line.rpartition(" ")[0]: line.rpartition(" ")[2] for line in text.splitlines() if re.match(r"[a-zA-Z]", line)
+    }
+
+
+def reikna(_: list[str], given: argparse.Namespace) -> Iterator[Program]:
+    script = given.work / "with_reikna.py"
+    script.write_text(REIKNA)
+    yield Program(
+        "reikna", [given.python, str(script)], lambda text: shown("\n".join(re.findall("^reikna.*", text, re.M)))
+    )
+
+
+def cpp(_: list[str], given: argparse.Namespace) -> Iterator[Program]:
+    """Results are compared bit by bit; what gpudx prints is on lines of its own."""
+    options = {"boost_compute": "-DCL_TARGET_OPENCL_VERSION=120", "viennacl_solve": "-DVIENNACL_WITH_OPENCL"}
+    for name, option in options.items():
+        target = given.work / name
+        words = ["g++", "-w", "-O1", option, str(ROOT / f"benchmarks/c/{name}.cpp"), "-o", str(target), "-lOpenCL"]
+        subprocess.run(words, check=True)
+        yield Program(name, [str(target)], lambda text: shown(text.partition("gpudx: ")[0]))
+
+
 SUITES = {
+    "reikna": reikna,
+    "cpp": cpp,
     "clpeak": clpeak,
     "hashcat": hashcat,
     "clblast": clblast,

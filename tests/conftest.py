@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import sys
@@ -71,15 +72,34 @@ FILES = {
     "test_cases_page.py", "test_shared_builds.py", "trace/test_trace_damage.py", "verify/test_verify_command.py",
 }  # fmt: skip
 NO_PROGRAM = {"lab/test_experiments.py", "lab/test_roll.py"}
+HERE = Path(__file__).resolve().parent
+BUILDING = re.compile(rf"\b({'|'.join(sorted(COMPILING))}|builds)\b")
+
+
+def _builds_by_place(place: Path) -> bool:
+    return str(place) not in NO_PROGRAM and (place.parts[0] in FOLDERS or str(place) in FILES)
 
 
 def _builds(item: pytest.Item) -> bool:
-    place = item.path.relative_to(Path(__file__).resolve().parent)
-    if str(place) in NO_PROGRAM:
-        return False
-    return (
-        place.parts[0] in FOLDERS or str(place) in FILES or not COMPILING.isdisjoint(getattr(item, "fixturenames", ()))
-    )
+    place = item.path.relative_to(HERE)
+    named = not COMPILING.isdisjoint(getattr(item, "fixturenames", ()))
+    return _builds_by_place(place) or (named and str(place) not in NO_PROGRAM)
+
+
+def _may_build(path: Path) -> bool:
+    """By its place, or by a word of its own or of its folder's conftest.py."""
+    texts = [one.read_text() for one in (path, path.with_name("conftest.py")) if one.is_file() and one != HERE / "conftest.py"]
+    return _builds_by_place(path.relative_to(HERE)) or any(BUILDING.search(text) for text in texts)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file without any test that `make check` or `make test` asks for is not even imported."""
+    if not collection_path.name.startswith("test_") or not collection_path.is_relative_to(HERE):
+        return None
+    wanted = config.option.markexpr
+    if wanted.startswith("not builds"):
+        return _builds_by_place(collection_path.relative_to(HERE)) or None
+    return (wanted.startswith("builds") and not _may_build(collection_path)) or None
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses

@@ -261,6 +261,26 @@ def test_races_and_barriers(cuda: CudaWorld, tmp_path: Path) -> None:
     assert waited.causes == ("barrier-misuse",) and waited.site and waited.site.source == "scale.cu:40"
 
 
+def test_a_race_within_a_warp_is_likely_where_the_program_failed_and_nothing_where_it_passed(cuda: CudaWorld, tmp_path: Path) -> None:
+    kernel = cuda.kernel("_Z8warp_sumPKfPf", [8, 8])
+    cuda.launch(kernel, [cuda.alloc(4096), cuda.alloc(64)])
+    cuda.sync()
+    facts = facts_of(cuda, tmp_path)
+    found = joined(
+        """========= COMPUTE-SANITIZER
+========= Warning: Race reported between Write access at _Z8warp_sumPKfPf+0x1d0 in tail.cu:22
+=========     and Read access at _Z8warp_sumPKfPf+0x170 in tail.cu:18 [32768 hazards]
+=========
+========= RACECHECK SUMMARY: 1 hazard displayed (0 errors, 1 warning)
+""",
+        facts,
+    )
+    first = judged(found, facts)[0]
+    assert (first.cause, first.status) == ("race-in-kernel", "likely") and first.guilty is not None
+    assert (first.guilty.kernel, first.guilty.launch) == ("warp_sum", 1) and "one warp" in first.reason
+    assert not [one for one in judged(found, facts, PASSED) if one.cause == "race-in-kernel"]
+
+
 def test_every_cause_exists() -> None:
     assert set(sanitizer_faults.BY_KIND.values()) <= set(every_cause())
 

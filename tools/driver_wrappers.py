@@ -130,17 +130,18 @@ def crumb_within(call: DriverCall, own_thread: bool) -> list[str]:
 
 
 def site_before(call: DriverCall, own_thread: bool) -> list[str]:
-    """What native/cuda/sites.h may do at this call, before it is written down."""
+    """What native/driver/sites.h may do at this call, before it is written down."""
     if not call.driver.sites or not submits(call):
         return []
     queue = queue_of(call) or "NULL"
-    return [f'unsigned site = gdx_cu_site_begins("{call.name}", {queue}, {int(own_thread)});']
+    return [f'unsigned site = gdx_{call.driver.short}_site_begins("{call.name}", {queue}, {int(own_thread)});']
 
 
 def site_after(call: DriverCall, own_thread: bool) -> list[str]:
     """The same behind it."""
     queue = queue_of(call) or "NULL"
-    return [f"gdx_cu_site_ends(site, {queue}, {int(own_thread)}, status);"] if site_before(call, own_thread) else []
+    ends = f"gdx_{call.driver.short}_site_ends(site, {queue}, {int(own_thread)}, status);"
+    return [ends] if site_before(call, own_thread) else []
 
 
 def transfers(call: DriverCall) -> bool:

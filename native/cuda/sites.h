@@ -1,27 +1,25 @@
-/* Experiments at named calls (core/sites.h) for CUDA: a host function that sleeps stands in the stream before work that is held,
- * an event of ours behind the first call's work and a wait for it before the second's. None of it is recorded as a call, and none
- * is done while a stream is being captured. */
+/* Experiments at named calls (driver/sites.h) for CUDA. */
 #pragma once
 
-#include "core/sites.h"
 #include "cuda/hooks.h"
+#include "driver/sites.h"
 
-unsigned gdx_cu_site_reached(const char *name, CUstream queue, bool own_thread);
-void gdx_cu_site_left(unsigned at, CUstream queue, bool own_thread, CUresult status);
+extern const struct gdx_site_api gdx_cu_site_api;
 
-/* What is done at this call, for gdx_cu_site_ends. */
+/* What is done at this call, for gdx_cu_site_ends. The handle of a thread's own default stream is good in every entry (driver API
+ * reference, stream synchronization behavior). */
 static inline unsigned gdx_cu_site_begins(const char *name, CUstream queue, bool own_thread)
 {
-    return GDX_UNLIKELY(gdx_sites()) ? gdx_cu_site_reached(name, queue, own_thread) : 0;
+    return GDX_UNLIKELY(gdx_sites()) ? gdx_site_reached(&gdx_cu_site_api, name, gdx_cu_queue(queue, own_thread)) : 0;
 }
 
 static inline unsigned gdx_cu_launch_begins(CUfunction kernel, CUstream queue, bool own_thread)
 {
-    return GDX_UNLIKELY(gdx_sites()) ? gdx_cu_site_reached(gdx_cu_name_of(kernel), queue, own_thread) : 0;
+    return GDX_UNLIKELY(gdx_sites()) ? gdx_cu_site_begins(gdx_cu_name_of(kernel), queue, own_thread) : 0;
 }
 
 static inline void gdx_cu_site_ends(unsigned at, CUstream queue, bool own_thread, CUresult status)
 {
     if (GDX_UNLIKELY(at))
-        gdx_cu_site_left(at, queue, own_thread, status);
+        gdx_site_left(&gdx_cu_site_api, at, gdx_cu_queue(queue, own_thread), status == CUDA_SUCCESS);
 }

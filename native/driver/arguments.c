@@ -47,6 +47,13 @@ static inline const void *place_of(const struct source *source, const struct gdx
     return source->params ? source->params[index] : NULL;
 }
 
+/* One that the packed buffer is too short for: how long the buffer is says more than that it could not be read. */
+GDX_COLD static void beyond(struct gdx_argument *out, const struct source *source)
+{
+    out->flags |= GDX_ARG_beyond;
+    out->value = source->buffer_bytes;
+}
+
 /* Values that the kernel has to fetch, all of a launch in one step. */
 enum { PIECES = 64 };
 struct fetch { unsigned count; struct iovec to[PIECES], from[PIECES]; uint32_t index[PIECES]; };
@@ -130,8 +137,11 @@ GDX_HOT static void put_values(const struct source *source, const struct gdx_lay
     for (uint32_t i = 0; i < layout->count; i++) {
         const void *at = place_of(source, &layout->params[i], i);
         void *to = put_argument(&room[i], &layout->params[i], at, tid, tail);
-        if (GDX_UNLIKELY(!to))
+        if (GDX_UNLIKELY(!to)) {
+            if (source->buffer && !at)
+                beyond(&room[i], source);
             continue;
+        }
         size_t bytes = bytes_of(&room[i], to);
         if (GDX_LIKELY(gdx_stays(source->me, at, bytes)))
             gdx_copy_bytes(to, at, bytes);

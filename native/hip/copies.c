@@ -3,6 +3,7 @@
  * HIP_MEMCPY3D had members of 32 bits before HIP 6. It is recorded in the form of HIP 6 whatever runs, so that a reader finds
  * everything in one place. */
 #define _GNU_SOURCE
+#include "hip/sites.h"
 #include "hip/watch.h"
 
 /* ---- structures ---- */
@@ -122,6 +123,7 @@ static void put_peer(struct gdx_open *open, uint64_t queue, const hipMemcpy3DPee
     hipError_t rec_##name(type *copy parameter)                                            \
     {                                                                                      \
         struct gdx_open open;                                                              \
+        unsigned site = gdx_hip_site_begins(#name, queue, false);                          \
         if (gdx_hip_begin(&open, GDX_CALL_##name, __builtin_return_address(0))) {          \
             put(&open, gdx_hip_queue(queue, false), copy);                                 \
             gdx_commit(&open);                                                             \
@@ -129,6 +131,7 @@ static void put_peer(struct gdx_open *open, uint64_t queue, const hipMemcpy3DPee
         hipError_t status = gdx_hip_next.name(__VA_ARGS__);                                \
         gdx_hip_watch_submitted(queue, false, status);                                     \
         gdx_hip_end_on(&open, queue, false, status);                                       \
+        gdx_hip_site_ends(site, queue, false, status);                                     \
         return status;                                                                     \
     }
 #define NOTHING

@@ -4,9 +4,10 @@
 #include "hip/crumbs.h"
 #include "hip/hooks.h"
 #include "hip/red.h"
+#include "hip/sites.h"
 #include "hip/watch.h"
 
-struct launching { struct gdx_open open; };
+struct launching { struct gdx_open open; unsigned site; };
 
 /* Everything that comes before the runtime is called. */
 static inline void launch_begins(struct launching *at, uint32_t call, void *caller, const void *kernel, struct gdx_shape shape,
@@ -15,6 +16,7 @@ static inline void launch_begins(struct launching *at, uint32_t call, void *call
     gdx_perturb();
     if (GDX_UNLIKELY(gdx_serialised()))
         gdx_hip_wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
+    at->site = gdx_hip_launch_begins(kernel, queue, own_thread);
     gdx_hip_watch_launch(false);
     gdx_hip_crumbs_ready();
     const struct gdx_layout *layout = gdx_hip_layout_of(kernel);
@@ -35,6 +37,7 @@ static inline void launch_ends(struct launching *at, const void *kernel, hipStre
     gdx_hip_watch_submitted(queue, own_thread, status);
     gdx_hip_crumb(open, queue, own_thread, status);
     gdx_hip_end_on(open, queue, own_thread, status);
+    gdx_hip_site_ends(at->site, queue, own_thread, status);
     /* Only behind a launch that succeeded: a wait sets the error that the program may ask for. */
     if (GDX_UNLIKELY(gdx_serialised()) && status == hipSuccess && gdx_hip_wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread))
         gdx_hip_red_launched(kernel, params, extra);

@@ -17,9 +17,8 @@ struct program {
     int references;      /* of the program's own */
     char *source;        /* mapped */
     size_t source_bytes;
-    char *options;       /* of clCompileProgram, mapped */
-    size_t options_bytes;
-    bool headers;        /* of other programs were given to clCompileProgram */
+    char *part;          /* what clCompileProgram was given, mapped: see gdx_cl_check_compiled */
+    size_t part_bytes;
     cl_program ours;
     struct gdx_reply reply;  /* its head names the kernels */
 };
@@ -156,8 +155,8 @@ void gdx_cl_check_program_released(cl_program program)
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
     if (gone.source)
         munmap(gone.source, gone.source_bytes);
-    if (gone.options)
-        munmap(gone.options, gone.options_bytes);
+    if (gone.part)
+        munmap(gone.part, gone.part_bytes);
     if (gone.ours)
         gdx_cl_next.clReleaseProgram(gone.ours);  /* its kernels keep it for as long as they need it */
     gdx_reply_free(&gone.reply);
@@ -262,25 +261,53 @@ void gdx_cl_check_build(cl_program program, cl_uint count, const cl_device_id *d
     errno = saved;
 }
 
-/* ---- compiling and linking in two steps: checked where one program, compiled by itself, is linked ---- */
+/* ---- compiling and linking in two steps ---- */
 
-void gdx_cl_check_compiled(cl_program program, const char *options, cl_uint headers)
+/* The source as it was found, without the lock: the caller holds the program, and the program its source. */
+static bool source_of(cl_program program, const char **text, size_t *bytes)
 {
     struct gdx_calm calm;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct program *known = program_at(program);
+    bool found = known && known->source;
+    if (found) {
+        *text = known->source;
+        *bytes = known->source_bytes;
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    return found;
+}
+
+/* A part is "\1options", "\3name\2text" for each header, "\2source" (src/gpudx/kernel_checks/parts.py). */
+void gdx_cl_check_compiled(cl_program program, const char *options, cl_uint count, const cl_program *headers, const char **names)
+{
+    enum { HEADERS = 64 };
+    struct gdx_calm calm;
     int saved = errno;
-    const char *text = options ? options : "";
-    size_t length = strlen(text) + 1, bytes = 0;
-    char *copy = gdx_on() ? joined(1, &text, &length, &bytes) : NULL;
-    if (!copy)
+    const char *texts[4 * HEADERS + 4] = { "\1", options ? options : "" };
+    size_t lengths[4 * HEADERS + 4] = { 0 }, bytes = 0;
+    cl_uint at = 2;
+    bool known_all = gdx_on() && count <= HEADERS;
+    for (cl_uint i = 0; known_all && i < count; i++) {
+        texts[at++] = "\3";
+        texts[at++] = names[i];
+        texts[at++] = "\2";
+        known_all = source_of(headers[i], &texts[at], &lengths[at]);
+        at++;
+    }
+    texts[at++] = "\2";
+    known_all = known_all && source_of(program, &texts[at], &lengths[at]);
+    char *part = known_all ? joined(at + 1, texts, lengths, &bytes) : NULL, *old = part;
+    size_t old_bytes = bytes;
+    if (!gdx_on())
         return;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct program *known = program_at(program);
-    char *old = known ? known->options : copy;
-    size_t old_bytes = known ? known->options_bytes : bytes;
     if (known) {
-        known->options = copy;
-        known->options_bytes = bytes;
-        known->headers = headers != 0;
+        old = known->part;
+        old_bytes = known->part_bytes;
+        known->part = part;
+        known->part_bytes = bytes;
     }
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
     if (old)
@@ -288,24 +315,28 @@ void gdx_cl_check_compiled(cl_program program, const char *options, cl_uint head
     errno = saved;
 }
 
-/* The source and the options of what was linked stay where they are: the caller holds it while it links. */
-static void check_linked(cl_program linked, cl_program from, cl_uint count, const cl_device_id *devices)
+/* The parts of what was linked stay where they are: the caller holds it while it links. */
+static void check_linked(cl_program linked, cl_uint inputs, const cl_program *from, cl_uint count, const cl_device_id *devices)
 {
+    enum { INPUTS = 64 };
     struct gdx_calm calm;
-    struct program found = { 0 };
+    const char *texts[INPUTS];
+    size_t lengths[INPUTS];
+    bool all = inputs <= INPUTS;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
-    struct program *known = program_at(from);
-    if (known)
-        found = *known;
-    gdx_unlock(GDX_LOCK_CHECKS, &calm);
-    if (!found.source || !found.options) {
-        gdx_cl_check_cannot(linked, "it is not built from source");
-    } else if (found.headers) {
-        gdx_cl_check_cannot(linked, "it is compiled with headers that are programs of their own");
-    } else {
-        gdx_cl_check_source(linked, 1, (const char **)&found.source, &found.source_bytes);
-        gdx_cl_check_build(linked, count, devices, found.options);
+    for (cl_uint i = 0; all && i < inputs; i++) {
+        struct program *known = program_at(from[i]);
+        all = known && known->part;
+        texts[i] = all ? known->part : NULL;
+        lengths[i] = all ? known->part_bytes : 0;
     }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (!all) {
+        gdx_cl_check_cannot(linked, "it is not built from source");
+        return;
+    }
+    gdx_cl_check_source(linked, inputs, texts, lengths);
+    gdx_cl_check_build(linked, count, devices, "");
 }
 
 cl_program gdx_cl_check_clLinkProgram(cl_context context, cl_uint num_devices, const cl_device_id *devices, const char *options,
@@ -317,10 +348,8 @@ cl_program gdx_cl_check_clLinkProgram(cl_context context, cl_uint num_devices, c
     bool library = options && strstr(options, "-create-library");
     if (!linked || library || !gdx_checks() || !gdx_on())
         return linked;
-    if (num_input_programs == 1 && input_programs)
-        check_linked(linked, input_programs[0], num_devices, devices);
-    else
-        gdx_cl_check_cannot(linked, "it is linked from several programs");
+    if (num_input_programs && input_programs)
+        check_linked(linked, num_input_programs, input_programs, num_devices, devices);
     return linked;
 }
 

@@ -28,7 +28,7 @@ void gdx_cl_check_source(cl_program program, cl_uint count, const char **strings
 void gdx_cl_check_cannot(cl_program program, const char *why);
 void gdx_cl_check_program_released(cl_program program);
 void gdx_cl_check_build(cl_program program, cl_uint count, const cl_device_id *devices, const char *options);
-void gdx_cl_check_compiled(cl_program program, const char *options, cl_uint headers);
+void gdx_cl_check_compiled(cl_program program, const char *options, cl_uint count, const cl_program *headers, const char **names);
 void gdx_cl_check_kernel(cl_program program, cl_kernel kernel);
 void gdx_cl_check_copy(cl_kernel from, cl_kernel to);
 void gdx_cl_check_retain(cl_kernel kernel);

@@ -200,7 +200,7 @@ cl_int rec_clCompileProgram(cl_program program, cl_uint num_devices, const cl_de
     gdx_end(&open, result);
     gdx_cl_note_build(program, num_devices, devices, result);
     if (gdx_checks() && result == CL_SUCCESS)
-        gdx_cl_check_compiled(program, options, num_input_headers);
+        gdx_cl_check_compiled(program, options, num_input_headers, input_headers, header_include_names);
     return result;
 }
 

@@ -9,6 +9,7 @@ import pytest
 from support import forked
 from support import opencl as opencl_programs
 from support.opencl import OpenCL
+from support.simulated import crossed
 
 import gpudx
 from gpudx.capsule import file
@@ -42,7 +43,7 @@ def captured(device: OpenCL, case: Path, what: str, *more: object) -> tuple[Path
     return path, done.stderr
 
 
-@pytest.mark.parametrize("what", KERNELS)
+@pytest.mark.parametrize(("what", "device"), sorted(crossed(KERNELS, ("pocl", "intel")), key=lambda pair: pair[1]), indirect=["device"])
 def test_a_captured_launch_gives_the_same_results(device: OpenCL, tmp_path: Path, what: str) -> None:
     name, _, number = what.partition("#")
     path, said = captured(device, tmp_path / "case", what, name)

@@ -17,6 +17,9 @@ from support.opencl import PROGRAMS, OpenCL
 
 import gpudx
 from gpudx import casefile
+from gpudx.detectors.hang import PATIENCE_S
+from gpudx.errors import UserError
+from gpudx.trace import open_trace
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
@@ -43,10 +46,19 @@ def hanging(opencl: OpenCL) -> Path:
 def wait_for_calls(case: Path, seconds: float = 60) -> None:
     """Until the program waits for its last event."""
     limit = time.monotonic() + seconds
-    while not list((case / "traces").glob("*.gdx")):
-        assert time.monotonic() < limit, "no trace came"
+    while not any(map(is_waiting, (case / "traces").glob("*.gdx"))):
+        assert time.monotonic() < limit, "the program never waited"
         time.sleep(0.05)
-    time.sleep(3)
+    time.sleep(2 * PATIENCE_S)  # a shorter wait is not called a hang
+
+
+def is_waiting(path: Path) -> bool:
+    try:
+        trace = open_trace(path)
+    except UserError:  # it is being made
+        return False
+    wait = trace.schema.by_name("clWaitForEvents")
+    return wait is not None and bool((trace.column("end", trace.select(wait)) == 0).any())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from cuda_kit import Kit, Ran, decode, of
 
-from gpudx.diagnose import ptx_check_runs
+from gpudx.diagnose import diagnose, ptx_check_runs
 from gpudx.facts import derive
 from gpudx.lab import kernel_checked
-from gpudx.model import Finding
+from gpudx.model import Finding, Outcome
 
 PTX = """// kernel scale 8 4
 .version 7.8
@@ -83,3 +83,47 @@ def test_code_that_the_driver_refuses_is_loaded_as_it_is(kit: Kit, tmp_path: Pat
     plain = kit.run([kit.program("ptx_library"), tmp_path / "module.ptx"], recorded=False)
     assert done.seen == plain.seen
     assert any("refused" in text for text in ptx_check_runs.not_checked([derive(done.trace())]))
+
+
+# ---- shared memory and warps ----
+
+SHARED = PTX.replace(
+    "    ld.global.u32 %r1, [%rd1];\n    .loc 1 9 1\n    st.global.u32 [%rd1], %r1;\n",
+    "    .reg .pred %p<2>;\n    .shared .align 4 .b8 bins[128];\n    mov.u32 %r1, %tid.x;\n    st.shared.u32 [bins], %r1;\n    .loc 1 9 1\n"
+    "    atom.shared.add.u32 %r2, [bins], 1;\n    setp.eq.u32 %p1, %r1, 0;\n    @%p1 bra $MEET;\n    .loc 1 12 1\n"
+    "    shfl.sync.idx.b32 %r2, %r1, 0, 31, -1;\n$MEET:\n    .loc 1 13 1\n    st.shared.u32 [bins+8], %r2;\n",
+)
+UNINITIALIZED, BARRIER = 3, 5
+
+
+def report(kind: int, site: int, how: int, offset: int, more: int) -> str:
+    numbers = [kind, site, 0xFFFFFFFF, how, 4, 3, offset, 0, *[0] * 8, 5, 0, 0, 2, 0, 0, more & 0xFFFFFFFF, more >> 32]
+    return " ".join(map(str, numbers))
+
+
+def reported(kit: Kit, tmp_path: Path, words: str) -> list[Finding]:
+    (tmp_path / "module.ptx").write_text(SHARED)
+    with kernel_checked.service(kernel_checked.wanted("ptx:shared"), tmp_path) as env:
+        more = {**env, "GPUDX_SERIALISE": "1", "FAKE_CUDA_REPORT": words}
+        return found(kit.run([kit.program("ptx_library"), tmp_path / "module.ptx"], env=more), tmp_path)
+
+
+def test_a_race_for_shared_memory_names_both_statements(kit: Kit, tmp_path: Path) -> None:
+    (one,) = reported(kit, tmp_path, report(RACE, 2, 6, 1024, 1 | 40 << 32))
+    assert one.causes == ("race-in-kernel",) and one.severity == "error" and one.attribution == "this"
+    assert "updates atomically 4 bytes at scale.cu:9 that thread 40 of the block writes at scale.cu:7" in one.message
+
+
+def test_a_read_of_unwritten_shared_memory_is_a_warning_until_the_run_fails(kit: Kit, tmp_path: Path) -> None:
+    (one,) = reported(kit, tmp_path, report(UNINITIALIZED, 2, 1, 1024, 0))
+    assert one.causes == ("read-before-write",) and one.severity == "warning" and one.attribution == "probable"
+    failed = diagnose([one], Outcome("exit", "The program exited with status 1.", 1))
+    assert [(d.cause, d.status) for d in failed] == [("read-before-write", "likely")]
+    assert diagnose([one], Outcome("passed", "The program ended normally.", 0)) == ()
+
+
+def test_absent_lanes_are_named_with_the_branch(kit: Kit, tmp_path: Path) -> None:
+    (one,) = reported(kit, tmp_path, report(BARRIER, 4, 0, 0x80000007, 3))
+    assert one.causes == ("barrier-misuse",) and one.site is not None and one.site.launch == 1
+    assert "executes shfl.sync.idx.b32 at scale.cu:12 with a mask that names 4 lanes" in one.message and "at scale.cu:9" in one.message
+    assert any("lanes 0 to 2 and 31 of its warp" in e.text for e in one.evidence)

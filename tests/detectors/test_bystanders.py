@@ -122,12 +122,8 @@ def test_overwritten_calls_are_not_judged(opencl: OpenCL) -> None:
 
 
 @pytest.mark.parametrize("incident", INCIDENTS, ids=lambda path: path.name)
-def test_twin_of_an_incident(opencl: OpenCL, incident: Path, tmp_path: Path) -> None:
-    """With a tenth of its rounds: a look at all memory after each wait takes long."""
-    for source in incident.glob("*.[ch]"):
-        (tmp_path / source.name).write_text(source.read_text().replace("ROUNDS = 3000", "ROUNDS = 300"))
-    program = opencl.build(sorted(tmp_path.glob("*.c")), "-DTWIN", name=f"{incident.name}-twin")
-    recorded = opencl.record([program], GPUDX_WATCH="1")
+def test_twin_of_an_incident(opencl: OpenCL, incident: Path) -> None:
+    recorded = opencl.record([opencl.short_twin(incident)], GPUDX_WATCH="1")
     assert recorded.outcome.kind == "passed", recorded.output
     assert not recorded.findings
 

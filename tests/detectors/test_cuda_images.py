@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from support.device_images import CUBIN, PTX, entry, fat, headers, ptx
 from support.typed import fact
 
 from gpudx.backends.cuda.images import Code
+from gpudx.detectors import unusable_image
+from gpudx.facts import derive
 from gpudx.model import Finding
 
 HOPPER = {"capability_major": 9, "capability_minor": 0}
@@ -44,6 +47,18 @@ def test_the_first_kernel_of_a_library(cuda: CudaWorld, look: Look) -> None:
     one = only(look(cuda, "exit"))
     assert "the image has code for sm_75 and sm_120; the device is sm_90 (a device)" in one.message
     assert fact(one, "holds") == "sm_75 sm_120" and fact(one, "device") == "sm_90"
+
+
+def test_the_launch_that_a_kernel_was_looked_up_for_is_counted(cuda: CudaWorld, tmp_path: Path) -> None:
+    ready = cuda.kernel("_Z5readyv", [])
+    cuda.launch(ready, [])
+    library = load(cuda, fat([entry(CUBIN, 120)]))
+    cuda.call("cuLibraryGetKernel", program=library, texts={"name": "scale"}, status=209)
+    facts = derive(cuda.write(tmp_path / "1-0.gdx"))
+    (refused,) = facts.errors.of_images.tolist()
+    stub = "__device_stub__Z5scalePfi at scale.stub.c:13 (app)"
+    assert unusable_image._launch(facts, refused, ["__cudaGetKernel+0x8b (app)", stub, "main at app.cu:9 (app)"]) == 2
+    assert unusable_image._launch(facts, refused, ["cudaFuncGetAttributes+0x8b (app)", "main at app.cu:9 (app)"]) is None
 
 
 def test_the_module_of_a_library(cuda: CudaWorld, look: Look) -> None:

@@ -92,7 +92,7 @@ def said(ran: Recorded) -> list[str]:
 @pytest.fixture(scope="module")
 def twins(opencl: OpenCL) -> list[tuple[Path, list[str]]]:
     """The incidents without their faults, and what each says without an instrument."""
-    built = [opencl.build(sorted(one.glob("*.c")), "-DTWIN", name=f"{one.name}-twin") for one in INCIDENTS]
+    built = [opencl.short_twin(one) for one in INCIDENTS]
     return [(program, said(opencl.record([program]))) for program in built]
 
 

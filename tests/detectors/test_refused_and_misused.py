@@ -266,3 +266,36 @@ def test_a_second_part_does_not_replace_a_copy_that_was_refused(world: Make, loo
     process.call("clEnqueueCopyBuffer", **words, src_offset=0, dst_offset=3072, size=2048, status=INVALID)
     process.call("clEnqueueCopyBuffer", **words, src_offset=0, dst_offset=offset, size=1024)
     assert len(of(look(process, "passed"), "refused-value")) == found
+
+
+# ---- arguments-overlap ----
+
+
+def part_of(process: World, buffer: int, origin: int, size: int) -> int:
+    return process.create("clCreateSubBuffer", buffer=buffer, arrays={"create_info": struct.pack("<2Q", origin, size)})
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "space", "found"),
+    [
+        ((0, 1024), (256, 1024), POINTER, 1),
+        ((0, 1024), (256, 1024), Arg("int*", "x", GLOBAL, qualifiers=1), 0),  # both only read
+        ((0, 1024), (1024, 1024), POINTER, 0),
+        ((0, 1024), (256, 256), POINTER, 0),  # one inside the other
+        ((0, 1024), (0, 1024), POINTER, 0),
+    ],
+)
+def test_parts_of_one_buffer(
+    world: Make, look: Look, first: tuple[int, int], second: tuple[int, int], space: Arg, found: int
+) -> None:
+    process = world()
+    whole = process.buffer(4096)
+    kernel = process.kernel("step", [Arg("int*", "src", GLOBAL, qualifiers=1), space])
+    process.set_arg(kernel, 0, part_of(process, whole, *first))
+    process.set_arg(kernel, 1, part_of(process, whole, *second))
+    process.launch(kernel, (64,))
+    findings = of(look(process, "exit", exit_code=1), "arguments-overlap")
+    assert len(findings) == found
+    if found:
+        assert "they share 768 bytes" in findings[0].message and findings[0].root is not None
+        assert [f.severity for f in of(look(process, "passed"), "arguments-overlap")] == ["warning"]

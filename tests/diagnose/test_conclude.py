@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from gpudx.investigate.agreement import agreed
-from gpudx.investigate.conclude import _without_echoes
-from gpudx.model import Access, Diagnosis, Evidence, Guilty
+from gpudx.investigate.conclude import _that_matter, _without_echoes
+from gpudx.investigate.observed import observed
+from gpudx.lab.poisoned import UNLIKE
+from gpudx.model import Access, Diagnosis, Evidence, Guilty, Trial
 
 
 def entry(cause: str, status: str, kernel: str | None, observed: bool = True) -> Diagnosis:
@@ -43,3 +47,27 @@ def test_a_record_of_dead_memory_and_an_access_of_the_same_kernel_agree() -> Non
     other = entry("graph-holds-dead-pointer", "likely", "encode", observed=False)
     race = entry("unordered-access", "likely", "decode", observed=False)
     assert [one.status for one in agreed([other, race, seen])] == ["likely", "likely", "likely"]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "given", "statuses"),
+    [
+        (("same", "same", "same"), ("d", "d", "d"), []),  # nothing that the program did or got depends on it
+        (("same", "same", "same"), ("d", "e", "f"), ["inconclusive"]),  # what it read back does
+        (("one", "two", "three"), ("d", "e", "f"), ["confirmed"]),
+    ],
+)
+def test_a_read_of_fresh_memory_counts_where_its_content_matters(
+    outputs: tuple[str, ...], given: tuple[str, ...], statuses: list[str]
+) -> None:
+    trials = [
+        Trial("poisoned", "passed", "exit:0", 0.1, output=output, fresh=fresh, given=got)
+        for fresh, output, got in zip(UNLIKE, outputs, given, strict=True)
+    ]
+    told = _that_matter([entry("read-before-write", "confirmed", "gather")], observed(trials)["poisoned"])
+    assert [one.status for one in told] == statuses
+
+
+def test_without_runs_that_tell_a_read_of_fresh_memory_stays() -> None:
+    read = entry("read-before-write", "confirmed", "gather")
+    assert list(_that_matter([read, BOUNDS], None)) == [read, BOUNDS]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from test_judge import EXITED, PASSED, fault, site
 
-from gpudx.investigate import decisive
+from gpudx.investigate import decisive, plans, uninitialized
 from gpudx.investigate.suspects import best_entries
 from gpudx.model import Access, Case, Diagnosis, Evidence, Guilty, Investigation, Outcome, Trial
 
@@ -97,3 +97,21 @@ def test_progress_never_counts_beyond_its_end() -> None:
     plain = Trial("recorded", "reproduced", "exit:1", 1.0)
     step = decisive.next_step(Investigation(0.99, trials=(plain, *made), symptom="device error"), ["poisoned"])
     assert step is not None and step.experiment == "poisoned" and step.runs > len(made)
+
+
+def shared_memory(ending: str, output: str) -> Trial:
+    plain = Trial("recorded", "reproduced", "exit:1", 1.0, output="sum 7")
+    filled = Trial("shared-memory", "reproduced", ending, 1.0, output=output, shown=("read-before-write", "race-in-kernel"))
+    return uninitialized.without_unused(filled, Investigation(0.95, trials=(plain,)))
+
+
+def test_a_read_of_unwritten_shared_memory_counts_only_where_it_changes_what_the_program_does() -> None:
+    assert shared_memory("exit:1", "sum 7").shown == ("race-in-kernel",)
+    assert shared_memory("exit:1", "sum 2139062143").shown == ("read-before-write", "race-in-kernel")
+    assert shared_memory("exit:3", "sum 7").shown == ("read-before-write", "race-in-kernel")
+
+
+def test_shared_memory_is_looked_at_where_results_are_wrong_and_where_nothing_fails() -> None:
+    for symptom in ("wrong result", "no failure"):
+        steps = [step.experiment for step in plans.PLANS[symptom]]
+        assert steps.index("shared-memory") == steps.index("global-races") + 1

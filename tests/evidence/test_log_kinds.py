@@ -32,9 +32,27 @@ KNOWN = {
     "h systemd-coredump[99]: Process 77 (solver) of user 1000 dumped core.\n\n Stack trace of thread 77:\n"
     " #0  0x00007f6d raise (libc.so.6 + 0x38f91)\n #1  0x00007f6e abort (libc.so.6 + 0x22537)": ("host-abort", "solver (process 77)"),
     "Process 77 (solver) of user 1000 dumped core.\n #0  0x00007f6d n/a (libcuda.so.1 + 0x38f91)": ("host-crash", "solver (process 77)"),
+    "           PID: 12398 (viewer)\n        Signal: 11 (SEGV)\n  Command Line: viewer": ("host-crash", "SIGSEGV"),
+    "fold error: Could not load C:\\Program Files\\ROCm\\rocblas/library/Fold_gfx1103.dat": ("part-missing", "was not found"),
     "Fatal Python error: init_codec: no codec was found": ("python-fatal", "init_codec"),
+    "libc++abi: terminating due to uncaught exception of type std::out_of_range: key not found": ("cpp-terminated", "out_of_range"),
+    "gpu-plugin-5crlk       0/1     CrashLoopBackOff   12         40m": ("process-ended", "restarted gpu-plugin-5crlk 12 times"),
+    ":0: : Device-side assertion `bounds error' failed.": ("device-assertion", "An assertion in a kernel failed: bounds error"),
+    "Fold.cu:112: block: [0,0,0], thread: [3,0,0] Assertion `input[0] != 0` failed.": ("device-assertion", "Fold.cu:112"),
+    "  Could not build OpenCL program, error was Unknown OpenCL error: -9999": ("build-failed", "A kernel was not built"),
+    "The Kernel crashed while executing code in the current cell or a previous cell.": ("process-ended", "a notebook ended"),
+    "viewer.exe caused an Access Violation at location 00007FFA9B3D458E in module igdrcl64.dll": ("host-crash", "inside a GPU driver"),
+    "../fold/src/context.cpp:101: void Data::remove(): Assertion it != end() && \"not registered\"' failed.": (
+        "host-assertion",
+        "src/context.cpp:101",
+    ),
+    "RuntimeError: status != cudaStreamCaptureStatus::cudaStreamCaptureStatusInvalidated": ("exception", "raised RuntimeError"),
+    "1 failed, 0 passed.": ("test-failed", "1 test failed"),
+    "Can not open OpenCL library on this device - undefined symbol: clFoldKHR": ("symbol-missing", "A library could not be loaded"),
+    "fold.NotSupportedError: [cudnn] Error: No execution plans built successfully.": ("call-refused", "not supported"),
     # drivers
-    "[ 7.713658] xe 0000:03:00.0: [drm] *ERROR* GT0: GuC mmio request 0x4509: failure 0x306": ("firmware-error", "firmware that runs on"),
+    "[ 4.212601] amdgpu 0000:03:00.0: [drm:fold_tests [amdgpu]] *ERROR* IB test failed on comp_1.0.1 (-110).": ("device-hang", "in time"),
+    "[ 7.713658] xe 0000:03:00.0: [drm] *ERROR* GT0: GuC mmio request 0x4509: failure 0x306": ("firmware-error", "firmware on the device failed"),
     "xe 0000:83:00.0: [drm] Tile0: GT0: Fault response: Unsuccessful -ENOENT": ("device-page-fault", "not mapped"),
     "[ 6.085873] xe 0000:00:02.0: [drm] *ERROR* Tile0: GT0: wa_job failed (-ETIME) guc_id=2": ("device-hang", "in time"),
     "h kernel: GSP task watchdog timeout @ pc:0x1250c5c, partition:2#0, task:3": ("device-hang", "in time"),
@@ -51,7 +69,18 @@ KNOWN = {
         "symbol-missing",
         "A library could not be loaded",
     ),
+    "Running test: foldRows      ........  [FAILED]": ("test-failed", "The test foldRows failed"),
+    "Test ran: 5, Failed: 4": ("test-failed", "4 tests failed"),
+    'ERROR: step "Building kernel modules" failed. See /var/log/nvidia-installer.log': ("driver-not-installed", "Linux driver"),
+    "[188497.595099] NVRM: No NVIDIA graphics adapter probed!": ("driver-init-failed", "could not start the device"),
     # devices and calls
+    "provider.cc(520)!00007FFBDAE7F9B9: Exception(1) tid(93ac) 887A0004 not supported": ("status-unsupported", "DXGI_ERROR_UNSUPPORTED"),
+    "# A fatal error has been detected by the Java Runtime Environment:\n#  SIGSEGV (0xb) at pc=0x00007f90, pid=5495\n"
+    "# Problematic frame:\n# C  [pipe_fold.so+0xf3343]": ("host-crash", "inside a GPU driver"),
+    "thread 'main' panicked at\nfold-gpu\\src\\stream.rs:404:18:\ncalled `Option::unwrap()` on a `None` value": (
+        "rust-panic",
+        "src/stream.rs:404: called `Option::unwrap()`",
+    ),
     "Not found opencl platforms with suitable GPUs.": ("no-device", "No device was found"),
     "ERROR: dense fold requires CUDA, which is not available on your system.": ("no-device", "No device was found"),
     "GPU 0 could not be initialized for tuning": ("no-device", "could not be used"),
@@ -63,6 +92,17 @@ KNOWN = {
         "earlier work may have caused it",
     ),
     "[gpu] failed to create texture for tile 4": ("object-not-created", "could not be created"),
+    "[TRT] Internal Error (Could not find any implementation for node fold.)": ("call-refused", "not supported"),
+    "gpu_host: The GPU process died due to out of memory.": ("process-ended", "early"),
+    "error: Failures have been detected while processing an MLIR pass pipeline\nnote: Pipeline failed while executing [`Fold`]": (
+        "build-failed",
+        "A build step failed",
+    ),
+    "this is viewer 3.2 reporting a segfault:\n#0  0x00007fd7 in fold () at /usr/lib/libfold.so": ("host-crash", "SIGSEGV"),
+    "&&&& FAILED Suite.fold [v9200] # ./fold --fp16": ("test-failed", "Suite.fold"),
+    "Failed Tests :\n  SUITE :: Basic/fold.cpp\n": ("test-failed", "SUITE :: Basic/fold.cpp"),
+    "推理报错 段错误 (核心已转储)": ("host-crash", "SIGSEGV"),
+    "[0917/153526:ERROR:decoder.cc(4877)] GL ERROR :GL_OUT_OF_MEMORY : glFold": ("status-out-of-memory", "in decoder.cc:4877"),
     "Unable to load cuFFT. Is it installed?": ("part-missing", "was not found"),
 }
 
@@ -120,6 +160,11 @@ def test_the_name_of_an_error_counts_more_than_its_headline() -> None:
 def test_what_a_program_calls_information_is_a_warning() -> None:
     text = "I0201 20:55:23.414112 18988 device.cpp:53] CUEW initialization failed: Error opening the library"
     assert first(text).severity == "warning"
+
+
+def test_a_library_that_is_found_under_another_name_is_no_failure() -> None:
+    text = "[opencl] could not find opencl runtime library 'libFold'\n[opencl] found opencl runtime library 'libFold.so.1'\n"
+    assert all(one.severity == "warning" for one in findings(text))
 
 
 def test_a_number_beside_cuda_is_explained() -> None:

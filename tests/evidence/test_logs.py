@@ -209,7 +209,7 @@ For debugging consider passing CUDA_LAUNCH_BLOCKING=1""",
     ),
     "gpu-words": (
         "encoder: unable to open a session on the GPU driver",
-        "The device, its driver or its runtime could not be used: encoder: unable to open a session on the GPU driver.",
+        "The GPU or the software around it could not be used: encoder: unable to open a session on the GPU driver.",
     ),
     "kernel-build": (
         "lld: error: undefined hidden symbol: scale_row(float*)",

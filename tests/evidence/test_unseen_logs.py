@@ -59,7 +59,7 @@ KNOWN = {
     "iris: Failed to submit batchbuffer: Input/output error": ("launch-failed", "earlier work may have caused it"),
     "Viewer received signal 6(ABRT)": ("host-abort", "SIGABRT"),
     "Viewer received signal 11": ("host-crash", "SIGSEGV"),
-    "[EGL] eglCreateSyncKHR errored out with EGL_BAD_ATTRIBUTE (0x12292)": ("status-attribute", "EGL reported an error"),
+    "[EGL] eglCreateSyncKHR errored out with EGL_BAD_ATTRIBUTE (0x12292)": ("status-bad-attribute", "EGL reported an error"),
     "<Critical> device.cpp:ReportLoss:627: Device loss occurred!": ("device-lost", "The device was lost"),
     "RuntimeError: The GPU device instance has been suspended.": ("device-lost", "The device was lost"),
     "\t#0 | /usr/bin/viewer(_Z9backtracev+0x48)": ("host-stack", "stack trace"),

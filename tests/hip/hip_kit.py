@@ -41,6 +41,7 @@ HEADER = Path("/usr/include/hip/hip_runtime_api.h")
 SONAME = "libamdhip64.so.5"  # what programs of hipcc 5 are linked with, whatever the shape of the runtime
 COMPILE = lab_build._compile
 AMD = {"HIP_PLATFORM": "amd"}
+HOST_ONLY = ("-x", "c++", "-D__HIP_PLATFORM_AMD__")
 NO_HIPCC = "hipcc is not installed (apt install --no-install-recommends hipcc)"
 
 
@@ -65,9 +66,12 @@ class Kit(CudaKit):
         return linking("hip")
 
     def hip_program(self, name: str, *flags: str, kernels: bool = True) -> Built:
-        """A program of programs/, NAME.hip, with its kernels in NAME_kernels.hip."""
-        sources = (f"{name}.hip", *((f"{name}_kernels.hip",) if kernels else ()))
-        recipe = Recipe(name, sources, ("-g", "-O1", *self.FLAGS, *flags), (), "hipcc", sources[1:])
+        """A program of programs/, NAME.hip, with its kernels in NAME_kernels.hip. What has no kernels is compiled for the host alone,
+        but for one program, in which two files register with the runtime."""
+        beside = (f"{name}_kernels.hip",) if kernels else ()
+        alone = HOST_ONLY if kernels and name != "tour" else ()
+        sources = (*alone, f"{name}.hip", *(("-x", "hip") if alone else ()), *beside)
+        recipe = Recipe(name, sources, ("-g", "-O1", *self.FLAGS, *flags), (), "hipcc", beside)
 
         def make(place: Path) -> Built:
             shutil.copytree(HERE / "programs", place)
@@ -123,7 +127,7 @@ class Kit(CudaKit):
 
     @staticmethod
     def build_runtime(library: Path, shape: str) -> None:
-        words = ["-O1", "-g", "-fPIC", "-shared", "-fvisibility=hidden", "-std=gnu11", "-D__HIP_PLATFORM_AMD__"]
+        words = ["-O0", "-g", "-fPIC", "-shared", "-fvisibility=hidden", "-std=gnu11", "-D__HIP_PLATFORM_AMD__"]
         words += ["-Wall", "-Wextra", "-Werror", f"-DSIM_HIP={shape}", f"-Wl,-soname,{library.name}"]
         words += [f"-Wl,--version-script={simulated() / 'versions.map'}", *map(str, sorted(simulated().glob("*.c")))]
         subprocess.run(["gcc", *words, "-o", str(library), "-ldl", "-lpthread"], check=True)

@@ -24,6 +24,7 @@ BLOCKED = "RoPE Q launch failed: an illegal memory access was encountered"
 COPY = "hipMemcpy D2H failed: an illegal memory access was encountered"
 BY_SIZE = "it has room for 16,384 values, the sizes passed with it need 32,768."
 BY_PAGE = "and the launch uses 32,768 = 64 x 512."
+CALLER = "main.cpp:95 in allocate_buffers"
 ABORTS = {"GPUDX_HIP_SIM_FAULT": "abort"}
 # What is typed: the ways in which the runtime may tell of the fault, and what is printed then.
 COMMANDS: dict[str, list[tuple[dict[str, str], str]]] = {
@@ -32,14 +33,15 @@ COMMANDS: dict[str, list[tuple[dict[str, str], str]]] = {
     "HSA_ENABLE_SDMA=0 ./decode": [({}, COPY)],
     "gpudx doctor": [({}, "HIP 7: --fence stops accesses at pages")],
     "gpudx run -- ./decode": [({}, BY_SIZE), (ABORTS, BY_PAGE)],
-    "gpudx run --stacks -- ./decode": [({}, BY_SIZE), (ABORTS, BY_PAGE)],
+    "gpudx run --stacks -- ./decode": [({}, BY_SIZE), ({}, CALLER), (ABORTS, CALLER)],
+    "gpudx investigate -- ./decode": [({}, CALLER), (ABORTS, CALLER)],
     "gpudx run --serialise -- ./decode": [({"GPUDX_CRUMBS": "off"}, BY_SIZE)],
     "gpudx run --fence -- ./decode": [({}, BY_SIZE), (ABORTS, BY_PAGE)],
     "gpudx run --dump --case decode-case -- ./decode": [(ABORTS, "wrote 4 bytes")],
     "gpudx explain agent.log --run decode-case": [({}, "argument 0")],
     "gpudx verify --before ./decode --after ./decode-fixed": [({}, "A FIX")],
 }
-QUOTED = (BLOCKED, COPY, BY_SIZE, BY_PAGE, "1 launch of 6 had completed when the device stopped", "wrote 4 bytes", "main.cpp:81")
+QUOTED = (BLOCKED, COPY, BY_SIZE, BY_PAGE, "1 launch of 6 had completed when the device stopped", "wrote 4 bytes", "main.cpp:81", CALLER)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 An entry of a file begins with "//== name | global/local | arguments". {{fault|fix}} are the two variants of a place. Arguments:
 f100 and i32*8, u8*9, d4 are global buffers that the host wrote (i32*3=1,2,3 with these values), U16 is a buffer of floats that
-nothing wrote, P16 one of which the host wrote the first half, i5 an int, l64 local memory of 64 bytes.
+nothing wrote, P16 one of which the host wrote the first half, i5 an int, l64 local memory of 64 bytes, =0 the buffer of argument 0.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def run(cl: object, context: object, queue: object, one: Planted, faulty: bool) 
     program = cl.Program(context, one.source(faulty)).build()
     kernel = getattr(program, one.kernel(faulty))
     sizes, _, local = one.sizes.partition("/")
-    values = [argument(cl, context, queue, text) for text in one.arguments]
+    values: list[object] = []
+    for text in one.arguments:
+        values.append(values[int(text[1:])] if text[0] == "=" else argument(cl, context, queue, text))
     shape = tuple(int(n) for n in sizes.split(","))
     kernel(queue, shape, tuple(int(n) for n in local.split(",")) if local else None, *values)
     queue.finish()

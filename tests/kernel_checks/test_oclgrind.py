@@ -47,7 +47,13 @@ Work-group divergence detected (barrier):
 
 def test_a_log_is_read() -> None:
     bounds, race, barrier = read(LOG + LOG)
-    assert (bounds.kind, bounds.kernel, bounds.does, bounds.width, bounds.lines) == ("bounds", "shift", "write", 4, (4,))
+    assert (bounds.kind, bounds.kernel, bounds.does, bounds.width, bounds.lines) == (
+        "bounds",
+        "shift",
+        "write",
+        4,
+        (4,),
+    )
     assert (bounds.item, bounds.local, bounds.group) == ((31, 0, 0), (15, 0, 0), (1, 0, 0))
     assert (race.kind, race.kernel, race.space, race.lines) == ("race", "sum", "local", (10, 9))
     assert (barrier.kind, barrier.kernel, barrier.lines) == ("barrier", "meet", (3,))
@@ -73,12 +79,19 @@ def case(*findings: Finding, tool: str) -> Case:
 
 def finding(id: str, kernel: str, line: int) -> Finding:
     return Finding(
-        id, "error", f"{id} in {kernel}.", (Evidence("seen"),), facts=(("line", str(line)),), access=Access(kernel=kernel)
+        id,
+        "error",
+        f"{id} in {kernel}.",
+        (Evidence("seen"),),
+        facts=(("line", str(line)),),
+        access=Access(kernel=kernel),
     )
 
 
 def test_two_that_agree_and_two_that_do_not() -> None:
-    ours = case(finding("kernel-check-bounds", "a", 4), finding("kernel-check-race", "b", 5), tool="kernel checks (bounds)")
+    ours = case(
+        finding("kernel-check-bounds", "a", 4), finding("kernel-check-race", "b", 5), tool="kernel checks (bounds)"
+    )
     theirs = case(finding("oclgrind-bounds", "a", 4), finding("oclgrind-barrier", "c", 6), tool="Oclgrind")
     joined = simulated_runs.joined(ours, theirs)
     said = {(one.id, one.access.kernel if one.access else "") for one in joined.findings}

@@ -23,5 +23,7 @@ def test_only_a_buffer_that_is_gone(schema: str, tmp_path: Path, released: bool,
     world.set_arg(kernel, 0, buffer)
     position = world.launch(kernel, (64,))
     facts = derive(world.write(tmp_path / "1-0.gdx"))
-    failure = SimpleNamespace(facts=facts, position=position, kind="bounds", thing=SimpleNamespace(kind="argument", index=0))
+    failure = SimpleNamespace(
+        facts=facts, position=position, kind="bounds", thing=SimpleNamespace(kind="argument", index=0)
+    )
     assert _is_of_released_buffer(failure) == (released and not again)  # type: ignore[arg-type]

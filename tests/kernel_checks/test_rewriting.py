@@ -40,8 +40,9 @@ def plan(source: str, checks: frozenset[str] = USUAL, options: str = ""):  # typ
     ],
 )
 def test_the_result_is_opencl_c(source: str) -> None:
-    text = plan(source, EVERYTHING).text
-    Tree(text, 120, 64, [])  # raises where clang finds an error
+    for checks in (EVERYTHING, USUAL, frozenset({"bounds"})):
+        text = plan(source, checks).text
+        Tree(text, 120, 64, [])  # raises where clang finds an error
 
 
 @pytest.mark.parametrize("standard", ["CL2.0", "CL3.0"])
@@ -127,6 +128,60 @@ def test_loops_are_not_unrolled_with_all_their_checks() -> None:
     assert "unroll" in plan(source, frozenset({"bounds"})).text
 
 
+GATHER = """
+__kernel void k(__global const float *a, __global float *b, __global const int *at, int n) {
+  __local float t[8];
+  INDEX i = get_global_id(0), l = get_local_id(0);
+  t[l] = a[at[0] + i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MORE
+  if (i < n) b[i] = t[7 - l];
+}
+"""
+
+
+def test_a_light_kernel_checks_only_what_sizes_do_not_prove() -> None:
+    kernel = plan(GATHER.replace("INDEX", "int").replace("MORE", "")).kernels[0]
+    assert kernel.proof == []  # the index comes from memory
+    assert kernel.light is not None
+    assert not any(one.startswith(("w:", "v:", "l:")) for one in kernel.light.extra)  # nothing is shared
+    assert {"L0 8 le", "8 L0 le", "d1"} <= set(kernel.light.proof)
+    assert {"v:0:4", "w:1:4", "v:2:4"} <= set(kernel.extra)  # what is only read needs no shadow
+
+
+@pytest.mark.parametrize(
+    ("index", "more", "array", "buffer"),
+    [
+        ("uchar", "", True, True),  # two work-items can have the same number
+        ("int", "if (i == 3) return;", True, False),  # not everybody comes to the barrier
+        ("int", "t[l / 2] = 0; barrier(CLK_LOCAL_MEM_FENCE);", True, False),
+        ("int", "b[0] = 1;", False, True),
+        ("int", "{ int i = 5; b[i] = 1; }", False, True),
+        ("int", "__global float *p = b + 1; p[i] = 1;", False, True),
+        ("int", "__local float *p = t + 1; out(p, l);", True, False),
+    ],
+)
+def test_what_work_items_may_share_is_followed(index: str, more: str, array: bool, buffer: bool) -> None:
+    source = "void out(__local float *p, int l) { p[l] = 1; }\n" + GATHER.replace("INDEX", index).replace("MORE", more)
+    done = plan(source)
+    light = done.kernels[0].light
+    text = done.text.partition("gdx_light_k(")[2]
+    assert (light is None or "gdx_clear(gdx_s" in text) or not array
+    assert (light is None or "w:1:4" in light.extra) or not buffer
+
+
+def test_a_kernel_that_is_called_like_a_function_gets_a_copy() -> None:
+    source = (
+        "__kernel __attribute__((reqd_work_group_size(8, 1, 1)))\nvoid inner(__global int *a,\n  int n) {\n  a[n] = 2;\n}\n"
+        "__kernel void outer(__global int *a) {\n  inner(a, 3);\n}\n"
+    )
+    done = plan(source)
+    Tree(done.text, 120, 64, [])
+    assert [plan.name for plan in done.kernels] == ["inner", "outer"]
+    assert done.kernels[1].checked == 1 and "w:0:4" in done.kernels[1].extra  # the copy writes what outer was given
+    assert {(site.line, site.kernel) for site in done.sites} == {(4, "inner")}
+
+
 def test_a_pointer_from_memory_is_counted_as_unchecked() -> None:
     done = plan(
         "struct s { __global float *p; };\n__kernel void k(__global float *a) { struct s x; x.p = a; x.p[3] = 1; }\n"
@@ -147,7 +202,10 @@ def test_what_a_constant_loop_proves_is_not_checked() -> None:
     [
         ("__kernel void k(__global int *a) { a[0] = ; }\n", "libclang says"),
         ("__kernel void k(__global int *a) { {{{ }\n", "libclang says"),
-        ("__kernel void j(__global int *a) {}\n__kernel void k(__global int *a) { j(a); }\n", "called like a function"),
+        (
+            "__kernel void j(__global int *a) { __local int t; t = a[0]; }\n__kernel void k(__global int *a) { j(a); }\n",
+            "libclang says",
+        ),
         ("__kernel void gdx_k(__global int *a) { a[0] = 1; }\n", "gdx_"),
         ("__kernel void k(__global int *a) { vendor_builtin(a); }\n", "libclang says"),
     ],

@@ -143,6 +143,17 @@ class OpenCL(Builds):
         link = [*self.loader.link, "-lpthread", "-lm"]
         return self.built(name or sources[0].stem, "cc", *common, *flags, *sources, *link)
 
+    def short_twin(self, incident: Path) -> Path:
+        """An incident's program without its fault, with a tenth of its rounds: a correct program fails in none of them."""
+
+        def make(place: Path) -> None:
+            place.mkdir()
+            for source in incident.glob("*.[ch]"):
+                (place / source.name).write_text(source.read_text().replace("ROUNDS = 3000", "ROUNDS = 300"))
+
+        sources = once(self.shared / f"short-{incident.name}", make)
+        return self.build(sorted(sources.glob("*.c")), "-DTWIN", name=f"{incident.name}-twin")
+
     def run(self, program: str, *arguments: str, timeout: float | None = None, **environment: str) -> Recorded:
         """One of tests/detectors/programs, recorded."""
         return self.record([self.build([PROGRAMS / f"{program}.c"]), *arguments], timeout=timeout, **environment)

@@ -14,8 +14,7 @@ from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import State
 from gpudx.facts.once import once
-from gpudx.facts.running import MOST_RUNNING, accepted
-from gpudx.facts.stuck import held_graphs
+from gpudx.facts.running import MOST_RUNNING, accepted, left_by_crumbs
 from gpudx.model import Evidence
 
 FREED, NULL, PAST, SHORT = 8, 4, 2, 1  # how much each oddity weighs
@@ -82,11 +81,9 @@ def interval(facts: Facts) -> Interval | None:
     ran = np.flatnonzero((open_ | _itself(facts, report)) & _may_be_of(facts, report))
     waiting = (graphs.status == 0) & facts.order.open(graphs.position, graphs.queue, report)
     started = np.flatnonzero(waiting | (graphs.started & (graphs.position == report)))
-    known = _may_have_run(facts, launches.position[ran], graphs.position[started])
+    known = left_by_crumbs(facts, launches.position[ran], graphs.position[started])
     if known is not None:
-        held = held_graphs(facts, facts.crumbs.fronts)
         ran, started = ran[known[0]], started[known[1]]
-        started = started[~np.isin(graphs.position[started], list(held))]
     short = _shortages(facts, ran[-MOST_RUNNING:], running & ~open_, report)
     ranked = [suspect(facts, row, short.get(row, ())) for row in ran[-MOST_RUNNING:].tolist()]
     # The first that faults stops the rest. Without crumbs what ran last is more likely not to have ended.
@@ -96,16 +93,6 @@ def interval(facts: Facts) -> Interval | None:
     positions = tuple(map(int, graphs.position[started]))
     completed = None if known is None else _completed(facts, running & _may_be_of(facts, report), open_)
     return Interval(report, since, tuple(ranked), positions, len(ran), completed)
-
-
-def _may_have_run(facts: Facts, launches: I64, graphs: I64) -> tuple[Bool, Bool] | None:
-    """Which of this work crumbs leave as running; None where they say nothing, or would leave nothing at all."""
-    states = [facts.crumbs.at(positions) for positions in (launches, graphs)]
-    left = [np.isin(found, (State.RUNNING, State.UNKNOWN)) for found in states]
-    narrowed = any(len(mask) and not mask.all() for mask in left)
-    if not any(mask.any() for mask in left) or not (narrowed or any((s == State.RUNNING).any() for s in states)):
-        return None
-    return left[0], left[1]
 
 
 def _completed(facts: Facts, accepted: Bool, open_: Bool) -> int:

@@ -11,6 +11,13 @@ Example:
     clSetKernelArg(kernel, 1, 12, &range);               // 12 bytes
     clSetKernelArg(kernel, 2, 3 * sizeof(float), xyz);   // kernel: float3, which is 16 bytes
 
+With CUDA and HIP the arguments of a launch can be passed as one packed buffer (CU_LAUNCH_PARAM_BUFFER_POINTER). The driver does not
+compare its length with what the kernel's parameters need. A buffer that is packed more tightly than the parameters are shifts all that
+follows:
+
+    #pragma pack(4)
+    struct { CUdeviceptr x; int n; double dt; };         // 20 bytes; the kernel reads dt at byte 16 of 24
+
 Fix it by passing `sizeof` of a host type with the same layout: cl_float3, cl_long, a structure with the same
 padding.
 """
@@ -60,6 +67,62 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         known = declared(facts, int(sets.kernel_row[part[0]]), int(sets.index[part[0]]))
         if known is not None and known.size is not None:
             yield _finding(facts, int(part[0]), known, known.size, len(part))
+    yield from _short_buffers(facts)
+
+
+def _short_buffers(facts: Facts) -> Iterator[Finding]:
+    """One finding per kernel whose packed arguments end before its parameters do, at the first parameter that is cut off."""
+    given, flag = facts.launches.arguments, facts.trace.schema.argument_flags.get("beyond", 0)
+    rows = np.flatnonzero((given.flags & flag) != 0)
+    _, first = np.unique(given.launch[rows], return_index=True)
+    functions = facts.kernels.functions(facts.launches.kernel_row[given.launch[rows[first]]])
+    for part in groups(rows[first], functions):
+        yield _short_buffer(facts, int(part[0]), len(part))
+
+
+def _short_buffer(facts: Facts, row: int, count: int) -> Finding:
+    given, launches = facts.launches.arguments, facts.launches
+    launch, index = int(given.launch[row]), int(given.index[row])
+    length, size = int(given.value[row]), int(given.size[row])
+    site = facts.sites.at(int(launches.position[launch]), argument=index)
+    what = argument(facts, int(launches.kernel_row[launch]), index)
+    needed = _parameter_bytes(facts, launch)
+    takes = f", its parameters need {plural(needed, 'byte')}" if needed else ""
+    return Finding(
+        id=ID,
+        severity="error",
+        certainty="observed",
+        because="The buffer that the launch passed ends before this parameter does, so the kernel does not get what was packed.",
+        message=(
+            f"{site.call} passed {plural(length, 'byte')} of packed arguments to kernel {site.kernel} (launch {site.launch})"
+            f"{takes}: {what} lies beyond the end."
+        ),
+        site=site,
+        count=count,
+        causes=(ID,),
+        evidence=(
+            Evidence(f"the buffer of packed arguments has {plural(length, 'byte')}", (site.number,)),
+            Evidence(f"{what} takes {plural(size, 'byte')}, of which the buffer does not have all", (site.number,)),
+            *((Evidence(_effect(site.status, needed, length), (site.number,)),) if needed else ()),
+        ),
+        facts=(
+            ("kernel", site.kernel or "?"),
+            ("argument", str(index)),
+            ("given", str(length)),
+            ("declared", str(needed or "?")),
+        ),
+        steps=(
+            "Give the packed structure the layout of the parameters: each at a multiple of its own alignment, without #pragma pack.",
+            "Or pass an array of pointers to the arguments (kernelParams) instead of a packed buffer.",
+        ),
+    )
+
+
+def _parameter_bytes(facts: Facts, launch: int) -> int | None:
+    """How long the kernel's parameters are together, where the driver said so."""
+    notes = facts.trace.named("note_kernel_params")
+    mine = [note for note in notes.tolist() if facts.trace.record(note)["kernel"] == int(facts.launches.kernel[launch])]
+    return int(facts.trace.record(int(mine[-1]))["bytes"]) if len(mine) else None
 
 
 def _finding(facts: Facts, row: int, known: ArgInfo, size: int, count: int) -> Finding:

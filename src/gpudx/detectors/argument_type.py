@@ -9,7 +9,13 @@ Example:
     int scale = 1024;
     clSetKernelArg(kernel, 1, sizeof scale, &scale);     // kernel: float scale
 
-Fix it by converting on the host: `cl_float scale = 1024`.
+CUDA and HIP are given a pointer to each argument, and copy as many bytes as the kernel declares. A float that is passed for a double
+is read together with the four bytes behind it:
+
+    float rate = 0.5f;
+    void *arguments[] = {&y, &n, &rate};                 // kernel: double rate
+
+Fix it by converting on the host: `cl_float scale = 1024`, `double rate = 0.5`.
 
 It is reported only if every setting of the argument looks so. It is an error in a run that failed, if the kernel's source takes
 no argument's bits for another type; otherwise it is a warning: bits alone prove nothing.
@@ -27,6 +33,7 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
+from gpudx.detectors._two_floats import TwoFloats, two_floats
 from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
 from gpudx.model import Cause, Evidence, Finding
@@ -68,6 +75,38 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
             values = np.unique(_bits(facts, part))
             if name == "an integer" or _are_floats(facts, values, _bits(facts, part)):
                 yield _finding(facts, run, part, name, values)
+    if run.failed:
+        yield from (_of_float(facts, one) for one in two_floats(facts))
+
+
+def _of_float(facts: Facts, one: TwoFloats) -> Finding:
+    given, launches = facts.launches.arguments, facts.launches
+    row = int(one.rows[0])
+    launch = int(given.launch[row])
+    site = facts.sites.at(int(launches.position[launch]), argument=one.index, value=int(given.value[row]))
+    what = argument(facts, int(launches.kernel_row[launch]), one.index)
+    return Finding(
+        id=ID,
+        severity="error",
+        message=(
+            f"{capital(what)} of kernel {site.kernel} (launch {site.launch}) seems to hold a float: its first 4 bytes are "
+            f"{one.as_float:g}, all 8 are {one.as_double:g} as a double."
+        ),
+        because="The value makes sense as a float and the 4 bytes behind it; nothing in the trace shows its type on the host.",
+        site=site,
+        count=len(one.rows),
+        causes=(ID,),
+        evidence=(
+            Evidence(f"the kernel declares {what}, and the driver copies 8 bytes", (site.number,)),
+            Evidence(f"the bytes are {int(given.value[row]):#018x}: {one.as_float:g} as a float in the lower half", (site.number,)),
+            Evidence(f"{plural(len(one.rows), 'launch', 'launches')} of the kernel, all with such a value", (site.number,)),
+        ),
+        facts=(("kernel", site.kernel or "?"), ("argument", str(one.index)), ("looks like", "a float")),
+        steps=(
+            f"Declare the host variable that is passed for argument {one.index} as double, or the kernel's parameter as float.",
+            "Or launch with kernel<<<...>>>(...), which converts arguments to the declared types.",
+        ),
+    )
 
 
 def _bits(facts: Facts, rows: I64) -> U64:

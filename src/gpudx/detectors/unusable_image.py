@@ -198,13 +198,25 @@ def _asked_for(facts: Facts, position: int) -> str | None:
     return types.signature(symbol).name if symbol and types and hasattr(types, "signature") else symbol or None
 
 
+def _launch(facts: Facts, position: int, frames: Sequence[str]) -> int | None:
+    """The number of the launch that a call was made for: a kernel is looked up when it is first launched, and the launch itself is
+    never made where that fails."""
+    names = backend_module(facts.trace.info(position).api, "runtime_names")
+    if names is None or not any(map(names.is_launch, frames)):
+        return None
+    return int((facts.launches.position < position).sum()) + 1
+
+
 def _finding(
     facts: Facts, run: Run, position: int, load: int, case: _Case, reason: tuple[str, str], count: int
 ) -> Finding:
     site = site_of(facts, position)
-    site = replace(site, kernel=site.kernel or _asked_for(facts, position))
+    launch = site.launch or _launch(facts, position, site.host_stack)
+    site = replace(site, kernel=site.kernel or _asked_for(facts, position), launch=launch)
     cause, text = reason
     evidence = [Evidence(f"{site.call} returned {site.status}", (site.number,))]
+    if launch and facts.launches.at_position(position) is None:
+        evidence.append(Evidence(f"the call is part of launch {launch}, which was never made", (site.number,)))
     if case.image:
         what = f"is {case.image.odd}" if case.image.odd else f"has {case.image.holds or 'no code'}"
         evidence.append(Evidence(f"the image {what}", (load + 1,) if load >= 0 else ()))

@@ -8,10 +8,12 @@ that wrapped or that was read from memory, and arguments in the wrong order. Whe
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +28,9 @@ from gpudx.text import plural
 WRAP, MOST_BELOW = 1 << 32, 1 << 20  # what a 32-bit index loses; elements below zero that it is believed to have meant
 SMALLEST_TYPE = 4  # bytes of an element on the host; half of a float is a buffer that is too short, not another type
 MOST_PASSED = 2  # arguments in one sentence
+MANTISSA = 1 << 24  # whole numbers up to this are floats too
+TINY, HUGE = 1e-6, 1e6  # floats that programs pass
+OFFSET = 3  # the parameter of clEnqueueNDRangeKernel that is kept as this part: global_work_offset
 LEAST = 2  # sizes below this fit everything
 EXTENTS = {
     "get_global_id": ("get_global_size", "work-items"),
@@ -222,6 +227,12 @@ class Numbers:
                 return found
         return None
 
+    def wide_guard(self) -> tuple[Scalar, str] | None:
+        """A number that a condition before the access compares with, and that is larger than the memory; with the condition."""
+        known = {one.argument: one for one in self.scalars}
+        found = ((known[argument], text) for argument, text in self.f.site.guards if argument in known)
+        return next(((one, text) for one, text in found if one.value > self.held), None) if self.index >= 0 else None
+
     def setter(self, argument: int) -> Site | None:
         """The call that set an argument of the launch last."""
         given, facts = self.f.facts.set_args, self.f.facts
@@ -259,6 +270,31 @@ def arithmetic(f: Failure, told: str = "") -> str | None:
     ]
     where = f", where {equation}" if inner and (equation := _equation(inner[0], world)) else ""
     return f"the index {shown}{where}; {numbers.name} has {plural(numbers.held, 'element')} of {plural(numbers.element, 'byte')}"
+
+
+def guarded(f: Failure) -> str | None:
+    """ "`i < n` does not stop it: argument 3 `n` is 4,096, set at main.c:20": of a guard that is too wide."""
+    if f.kind != "bounds" or f.thing is None or not f.thing.element:
+        return None
+    numbers = Numbers(f)
+    found = numbers.wide_guard()
+    return _not_stopped(numbers, *found) if found else None
+
+
+def _not_stopped(n: Numbers, one: Scalar, text: str) -> str:
+    setter = n.setter(one.argument)
+    line = f", set at {setter.source.rpartition('/')[2]}" if setter is not None and setter.source else ""
+    return f"`{text}` does not stop it: argument {one.argument} `{one.name}` is {one.value:,}{_as_float(one.value)}{line}"
+
+
+def _as_float(value: int) -> str:
+    """ " (the bits of the float 1.8)", where a whole number is more plausible as one."""
+    if not MANTISSA < value < 1 << 32:
+        return ""
+    number = struct.unpack("<f", struct.pack("<I", value))[0]
+    text = f"{number:.4g}"
+    plausible = TINY < abs(number) < HUGE and struct.pack("<f", float(text)) == struct.pack("<f", number)
+    return f" (the bits of the float {text})" if plausible else ""
 
 
 def passed(f: Failure) -> str | None:
@@ -625,6 +661,64 @@ def _exchanged(n: Numbers) -> Why | None:
     return None
 
 
+def _exchanged_buffers(n: Numbers) -> Why | None:
+    """Two buffers of the same type, each of which has the size that the kernel needs of the other one."""
+    thing = n.f.thing
+    if thing is None or thing.kind != "argument" or n.is_local or n.launch is None or n.held < LEAST:
+        return None
+    given = {int(one["index"]): one for one in n.f.facts.launches.values(n.launch) if one["object"] >= 0}
+    mine, sizes = given.get(thing.index), n.f.facts.objects.table["size"]
+    need = _needed(n, thing.index)
+    if mine is None or need is None or need <= n.held:
+        return None
+    found = []
+    for index, other in given.items():
+        held = int(sizes[other["object"]]) // n.element
+        fits = need <= held < 2 * need and other["object"] != mine["object"]
+        if index != thing.index and fits and _is_same_type(mine, other) and _needed(n, index) == n.held:
+            found.append((index, other, held))
+    if len(found) != 1:  # with two that fit, neither is known to be meant
+        return None
+    index, other, held = found[0]
+    label = f"`{other['declared'].name}`" if other["declared"].name else f"argument {index}"
+    text = (
+        f"Arguments {min(index, thing.index)} and {max(index, thing.index)} look swapped: {n.name} got {n.f.size:,} bytes and needs "
+        f"{need * n.element:,}, {label} got {held * n.element:,} bytes and needs {n.f.size:,}."
+    )
+    step = f"Swap arguments {thing.index} ({n.name}) and {index} ({label}) where they are set."
+    return Why("argument-order", text, (step,), n.setter(thing.index))
+
+
+def _is_same_type(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    a, b = one["declared"], other["declared"]
+    return a is not None and b is not None and (a.type, a.space) == (b.type, b.space)
+
+
+def _needed(n: Numbers, argument: int) -> int | None:
+    """Elements of an argument's buffer that the launch needs; None where one of the accesses is not understood. Work-items that only
+    fill up the last group are taken to do nothing."""
+    assert n.launch is not None
+    kernel, ends = n.f.facts.launches.name(n.launch), []
+    for site in n.f.sites:
+        if site.kind != "access":
+            continue
+        here = [site.index] if site.kernel == kernel and site.argument == argument else []
+        ways = here or [one.index for one in site.ways if one.kernel == kernel and one.argument == argument]
+        ends += [values.largest(json.loads(way), n.world, _extents(n)) if way else None for way in ways]
+    known = [one for one in ends if one is not None]
+    return max(known) + 1 if ends and len(known) == len(ends) else None
+
+
+def _extents(n: Numbers) -> dict[tuple[str, int], int]:
+    """How many values each id has: of the global ones those that an argument counts, where the launch is rounded up from it."""
+    found = {one: last + 1 for one, last in _last_ids(n.world).items()}
+    for axis in range(3):
+        counted = [one.value for one in n.scalars if _is_launched(n, one.value, axis)]
+        if counted:
+            found["get_global_id", axis] = min(counted)
+    return found
+
+
 def _last(tree: Tree, world: World) -> int | None:
     """The index of the last work-item of the launch."""
     try:
@@ -788,13 +882,42 @@ def _anything(n: Numbers) -> Why | None:
     return None
 
 
+def first_id(f: Failure) -> int:
+    """The first global id of the launch in dimension 0."""
+    return int(struct.unpack("<Q", f.facts.trace.parts(f.position).get(OFFSET, b"")[:8].ljust(8, b"\0"))[0])
+
+
+def _last_chunk(n: Numbers) -> Why | None:
+    """A range that is launched in chunks, of which the last one is not cut at the end."""
+    first, total = first_id(n.f), n.world.ids.get(("get_global_id", 0), 0) and n.world.ids["get_global_size", 0]
+    if not first or n.tree is None or _core(n.tree)[:3] != ["id", "get_global_id", 0] or not first < n.held < first + total:
+        return None
+    covered = f"The launch begins at id {first:,} and has {total:,} work-items, up to id {first + total - 1:,}"
+    text = f"{covered}; {n.name} has {n.held:,} elements."
+    step = f"Launch {n.held - first:,} work-items in this chunk, the smaller of it and what is left, or skip ids from {n.held:,} on."
+    return Why("out-of-bounds-access", text, (step,))
+
+
+def _float_as_count(n: Numbers) -> Why | None:
+    """A guard that compares with a number whose bits are a float's: set at the wrong index, or with the wrong type."""
+    found = n.wide_guard()
+    if found is None or not (number := _as_float(found[0].value)):
+        return None
+    one, text = found
+    step = f"Set argument {one.argument} `{one.name}` to a whole number: what it holds is{number.replace('(', '').replace(')', '')}."
+    return Why("argument-type", f"{_not_stopped(n, one, text)}.", (step,), n.setter(one.argument))
+
+
 RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _wrapped,
     _below_zero,
     _negative,
     _index_from_memory,
+    _float_as_count,
+    _last_chunk,
     _bytes_per_element,
     _offset_twice,
+    _exchanged_buffers,
     _exchanged,
     _stride_in_bytes,
     _one_more,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gpudx.backends.mangling import demangle
 from gpudx.diagnose import kernel_check_reports as reports
+from gpudx.diagnose import ptx_shared_reports
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
@@ -16,7 +17,7 @@ from gpudx.lab.kernel_checked import FOLDER
 from gpudx.model import Access, Evidence, Finding, Instrument
 from gpudx.model.how import KernelChecks
 from gpudx.ptx_checks.rewrite import MADE_INF, MADE_NAN, STORED_INF, STORED_NAN
-from gpudx.text import plural
+from gpudx.text import plural, triple
 
 RACE, NUMBER = "kernel-check-race", "kernel-check-nan"
 REPORTED = "The kernel checked itself and reported both accesses."
@@ -34,12 +35,13 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
         found = list(reports.failures(one, case_dir / FOLDER))
         seen: set[tuple[int, int | None]] = set()
         for failure in found:
-            if failure.kind != "race":
+            if failure.kind != "race" or failure.site.kind != "race":
                 continue
             miss = _miss(failure)
             if (failure.position, miss.argument) not in seen:
                 seen.add((failure.position, miss.argument))
                 yield _race(failure, miss, case_dir)
+        yield from ptx_shared_reports.findings(found, lambda f, number: _place(f, number, case_dir))
         yield from map(_number, _origins(found))
 
 
@@ -57,12 +59,12 @@ def _race(f: Failure, miss: Miss, case_dir: Path) -> Finding:
         id=RACE,
         severity="error",
         message=(
-            f"Blocks of kernel {_name(f)} (launch {site.launch}) race for {_memory(f, miss)}: block {_triple(f.group)} {deed} "
+            f"Blocks of kernel {_name(f)} (launch {site.launch}) race for {_memory(f, miss)}: block {triple(f.group)} {deed} "
             f"{plural(f.width, 'byte')}{f' at {where}' if where else ''} that block {f.more >> 32:,} wrote"
             f"{f' at {before}' if before else ''}, and no fence or atomic operation orders the two."
         ),
         evidence=(
-            Evidence(f"thread {_triple(f.local)} of block {_triple(f.group)} {deed} it with `{f.site.text}`", (site.number,)),
+            Evidence(f"thread {triple(f.local)} of block {triple(f.group)} {deed} it with `{f.site.text}`", (site.number,)),
             Evidence(f"block {f.more >> 32:,} had passed no __threadfence() and no release operation since its write", (site.number,)),
             *((Evidence(f"the write was `{other.text}`", (site.number,)),) if other and other.text != f.site.text else ()),
         ),
@@ -99,7 +101,10 @@ def _memory(f: Failure, miss: Miss) -> str:
 
 def _other_place(f: Failure, case_dir: Path) -> Place | None:
     """The statement of the earlier write: its number is in the lower half of `more`."""
-    number = f.more & 0xFFFF
+    return _place(f, f.more & 0xFFFF, case_dir)
+
+
+def _place(f: Failure, number: int, case_dir: Path) -> Place | None:
     for program in reports.programs(case_dir / FOLDER):
         if f.site in program.sites and 0 < number <= len(program.sites):
             return program.sites[number - 1]
@@ -140,7 +145,7 @@ def _number(f: Failure) -> Finding:
         severity="error" if what == "NaN" or _is_half(f) else "warning",
         message=f"{_who(f)} makes {what} of {given}{f' at {where}' if where else ''}: `{f.site.text}`.",
         evidence=(
-            Evidence(f"thread {_triple(f.local)} of block {_triple(f.group)} made it first", (site.number,)),
+            Evidence(f"thread {triple(f.local)} of block {triple(f.group)} made it first", (site.number,)),
             Evidence(f"the kernel was launched as launch {site.launch}", (site.number,)),
         ),
         site=site,
@@ -165,8 +170,6 @@ def _where(place: Place) -> str:
     return f"{place.file.rpartition('/')[2]}:{place.line}" if place.file and place.line else ""
 
 
-def _triple(one: tuple[int, int, int]) -> str:
-    return f"({one[0]},{one[1]},{one[2]})"
 
 
 # ---- what was looked at ----
@@ -190,4 +193,4 @@ def not_checked(facts: Sequence[Facts]) -> tuple[str, ...]:
         for one in facts
         for (why, _), count in reports.not_checked(one).items()
     ]
-    return (*left, "Races in shared memory, and accesses outside buffers: run with --sanitize for these.")
+    return (*left, "Races of plain accesses in shared memory, and accesses outside buffers: run with --sanitize for these.")

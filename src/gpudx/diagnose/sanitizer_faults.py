@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gpudx.backends.mangling import demangle
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
+from gpudx.diagnose.judge import UNTIED
 from gpudx.diagnose.origins import Traced, in_files, with_origin
 from gpudx.evidence.compute_sanitizer import (
     TITLES,
@@ -56,6 +57,10 @@ BY_KIND = {
     "hardware-exception": "device-exception", "unified-memory-fault": "device-exception",
     "device-heap": "device-exception",
 }  # fmt: skip
+# Racecheck warns, where it would report an error of other threads, of accesses that only threads of one warp make (Compute Sanitizer,
+# "Racecheck Report Modes": severity levels). Since Volta, threads of a warp do not run in step (CUDA C++ Programming Guide,
+# "Independent Thread Scheduling").
+WITHIN_WARP = "compute-sanitizer saw both accesses, by threads of one warp that nothing synchronizes."
 SEEN = {
     "race": "the race",
     "cluster-race": "the race",
@@ -119,6 +124,8 @@ def _joined(fault: Fault, plain: Finding, processes: Sequence[Facts], pinned: in
 
 def _seen(finding: Finding, fault: Fault, uncertain: str) -> Finding:
     """The tool looked at every access: that the fault is there is not in doubt, only in which launch."""
+    if finding.severity == "warning" and fault.kind == "race" and not fault.doubt:
+        return replace(finding, certainty="observed", attribution="probable", because=f"{WITHIN_WARP} {UNTIED}")
     if finding.severity != "error":
         return replace(finding, certainty="inferred")
     saw = f"compute-sanitizer saw {SEEN.get(fault.kind, 'the fault')} itself"

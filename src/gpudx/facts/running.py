@@ -7,17 +7,20 @@ from numpy.typing import NDArray
 
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import State
+from gpudx.facts.stuck import held_graphs
 
+I64 = NDArray[np.int64]
+Bool = NDArray[np.bool_]
 MOST_RUNNING = 400  # launches, the newest
 
 
-def accepted(facts: Facts, before: int) -> NDArray[np.bool_]:
+def accepted(facts: Facts, before: int) -> Bool:
     """Was it launched before a position, without an error?"""
     launches = facts.launches
     return (launches.status == 0) & launches.done & ~launches.captured & (launches.position < before)
 
 
-def running_at(facts: Facts, position: int) -> NDArray[np.int64]:
+def running_at(facts: Facts, position: int) -> I64:
     """The launches (rows of Launches) that no successful wait covers at a position; the newest, oldest first.
 
     One whose call had not returned is among them: a device may begin before that.
@@ -28,24 +31,37 @@ def running_at(facts: Facts, position: int) -> NDArray[np.int64]:
     return np.flatnonzero(open_)[-MOST_RUNNING:]
 
 
-def running_at_fault(facts: Facts, position: int) -> NDArray[np.int64]:
-    """Those of `running_at` that can have made a fault which was reported at a position.
+def left_by_crumbs(facts: Facts, launches: I64, graphs: I64) -> tuple[Bool, Bool] | None:
+    """Of work that may have been running at a fault, by its positions: which of it breadcrumbs leave.
 
-    Work that faults does not complete, and nothing behind it in its stream begins. So a launch that breadcrumbs show as done, or as not
-    begun, is not the one, even if the trace goes on after the report. Where they leave no launch, all of them count.
+    Work that faults does not complete, and nothing behind it in its stream begins. So what breadcrumbs show as done, or as not begun, is
+    not the culprit, even if the trace goes on after the report. None where they show nothing, or would leave nothing at all.
     """
-    rows = running_at(facts, position)
-    left = np.isin(facts.crumbs.at(facts.launches.position[rows]), (State.RUNNING, State.UNKNOWN))
-    return rows[left] if left.any() else rows
+    states = [facts.crumbs.at(positions) for positions in (launches, graphs)]
+    left = [np.isin(found, (State.RUNNING, State.UNKNOWN)) for found in states]
+    narrowed = any(len(mask) and not mask.all() for mask in left)
+    if not any(mask.any() for mask in left) or not (narrowed or any((s == State.RUNNING).any() for s in states)):
+        return None
+    held = held_graphs(facts, facts.crumbs.fronts)
+    return left[0], left[1] & ~np.isin(graphs, list(held))
 
 
-def graphs_at_fault(facts: Facts, position: int) -> NDArray[np.int64]:
+def running_at_fault(facts: Facts, position: int) -> I64:
+    """Those of `running_at` that can have made a fault which was reported at a position. Where breadcrumbs leave nothing, all count."""
+    return _at_fault(facts, position)[0]
+
+
+def graphs_at_fault(facts: Facts, position: int) -> I64:
     """Positions of the graph launches that can have made a fault which was reported at a position."""
-    graphs = facts.graphs
+    return _at_fault(facts, position)[1]
+
+
+def _at_fault(facts: Facts, position: int) -> tuple[I64, I64]:
+    rows, graphs = running_at(facts, position), facts.graphs
     open_ = (graphs.status == 0) & (graphs.position < position)
-    open_ &= facts.order.open(graphs.position, graphs.queue, position)
-    left = np.isin(facts.crumbs.at(graphs.position), (State.RUNNING, State.UNKNOWN))
-    return graphs.position[open_ & left]
+    started = graphs.position[open_ & facts.order.open(graphs.position, graphs.queue, position)]
+    left = left_by_crumbs(facts, facts.launches.position[rows], started)
+    return (rows, started) if left is None else (rows[left[0]], started[left[1]])
 
 
 def completed(facts: Facts) -> int | None:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
+from gpudx.backends.mangling import function_name
 from gpudx.elf.dwarf import Dwarf, Struct
 from gpudx.elf.image import DEBUG_ROOT, Image
-from gpudx.facts.cpp_names import pretty
 from gpudx.facts.maps import Mapping, parse_maps
 from gpudx.text import printable
 
@@ -186,3 +186,10 @@ class _Object:
 def symbols_of(maps: str) -> Symbols:
     """The Symbols of a maps text, made once: opening objects and decoding lines is the dear part."""
     return Symbols(maps)
+
+
+def pretty(name: str) -> str:
+    """ "ns::Class::method" for a mangled C++ name, also of a part that the compiler split off (".cold"); any other name unchanged."""
+    whole = name.partition(".")[0]
+    found = function_name(whole)
+    return found if found and found != whole else name

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose.instruments import NOT_CHECKED as INSIDE  # said of plain runs: nothing looked inside kernels
 from gpudx.diagnose.judge import ORDER
-from gpudx.investigate.agreement import GENERAL, agreed, kernel_of
-from gpudx.investigate.observed import observation, observed
+from gpudx.investigate.agreement import GENERAL, agreed, is_unnamed, kernel_of
+from gpudx.investigate.observed import Observed, observation, observed
 from gpudx.investigate.suspects import best_entries
+from gpudx.investigate.uninitialized import CAUSE as READS_FRESH
+from gpudx.investigate.uninitialized import POISONED
 from gpudx.model import Case, Diagnosis, Evidence, Investigation, Row
 from gpudx.model.cause_kinds import WHERE
 from gpudx.report.screen import CHECKS
@@ -49,7 +51,24 @@ def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
     """The causes of the failure that was looked for, best first."""
     entries = best_entries(state)
     told = [*_judged(state, entries), *_untested(state, entries)]
+    if state.symptom == "no failure":
+        told = list(_that_matter(told, observed(state.trials).get(POISONED)))
     return tuple(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank))
+
+
+UNCHANGED = (
+    "What the program printed and returned was the same whatever fresh memory held; what it read back from the device was not, so the "
+    "value may be one that it does not use."
+)
+
+
+def _that_matter(told: Sequence[Diagnosis], poisoned: Observed | None) -> Iterator[Diagnosis]:
+    """A program without a failure may load what it then does not use: such a read is a fault if the content makes a difference."""
+    for one in told:
+        if one.cause != READS_FRESH or poisoned is None or not poisoned.looks_alike:
+            yield one
+        elif not poisoned.unmoved:
+            yield replace(one, status="inconclusive", reason=UNCHANGED)
 
 
 UNEXPLAINED = "unexplained"
@@ -81,12 +100,7 @@ def _without_despair(told: list[Diagnosis]) -> list[Diagnosis]:
 
 
 def _rank(entry: Diagnosis) -> tuple[int, bool, bool, bool, bool]:
-    return ORDER[entry.status], _only_where(entry), tells(entry.cause) in UNEXPLAINING, not entry.observed, _unnamed(entry)
-
-
-def _unnamed(entry: Diagnosis) -> bool:
-    """Of equals, one that names the argument says more."""
-    return entry.guilty is None or entry.guilty.argument is None
+    return ORDER[entry.status], _only_where(entry), tells(entry.cause) in UNEXPLAINING, not entry.observed, is_unnamed(entry)
 
 
 def _only_where(entry: Diagnosis) -> bool:

@@ -12,8 +12,8 @@ from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
 from gpudx.investigate import exchanged, ordered, uninitialized
-from gpudx.investigate.agreement import agreed
-from gpudx.investigate.plans import EXCHANGED, INDICES, LOOPS, ORDERED, PLANS, RACES, SCALED, Step
+from gpudx.investigate.agreement import agreed, is_unnamed
+from gpudx.investigate.plans import EXCHANGED, INDICES, LOOPS, ORDERED, PLANS, POISON, RACES, SCALED, Step
 from gpudx.investigate.suspects import by_page
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.lab.experiments import NOT_CUDA, base
@@ -102,12 +102,16 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     if state.symptom == "settled":
         if any(one.cause in UNSAID for one in state.before) and _is_open(INDICES, state, runnable):
             return INDICES
+        if any(trial.ending == "timeout" for trial in state.trials):
+            return None  # the record shows what it waits for; another run would wait as long
         wanted = Step("recorded", "whether it repeats", REPEAT)
         return wanted if _made(state.trials, "recorded") < REPEAT else None
     plan: Sequence[Step] = PLANS[state.symptom]
     if state.symptom == "hang" and any(t.experiment == LOOPS and t.shown for t in state.trials):
         return None  # the loop is known; other instruments would wait for it
     if answered(state):
+        if _reads_fresh_memory(state):  # whether that matters is another question
+            return _open_step(POISON, state, runnable)
         if not _is_vague(state):
             return None
         plan = [step for step in plan if step.experiment in PRECISE]
@@ -116,17 +120,19 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     return next(filter(None, (_open_step(step, state, runnable) for step in plan)), None)
 
 
+def _reads_fresh_memory(state: Investigation) -> bool:
+    """Does a program without a failure read memory that nothing wrote, and is that all that was found?"""
+    found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
+    return state.symptom == "no failure" and all(one.cause == uninitialized.CAUSE for one in found)
+
+
 PRECISE = ("memcheck", "dump", "fenced-dump", "low-fenced-dump", "checked")
 
 
 def _is_vague(state: Investigation) -> bool:
     """Is the access known, but not its address, or which argument's memory it missed? Another instrument may say that."""
     found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
-    return all(by_page(one) or (tells(one.cause) in ("access", "memory") and _is_unnamed(one)) for one in found)
-
-
-def _is_unnamed(entry: Diagnosis) -> bool:
-    return entry.guilty is None or entry.guilty.argument is None
+    return all(by_page(one) or (tells(one.cause) in ("access", "memory") and is_unnamed(one)) for one in found)
 
 
 def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> Step | None:
@@ -182,6 +188,7 @@ SEES = {
     "poisoned": "results that depend on uninitialized memory",
     "racecheck": "races in shared memory",
     "global-races": "races between blocks in global memory",
+    "shared-memory": "reads of unwritten shared memory, and masks of warps",
     "synccheck": "barriers",
 }
 

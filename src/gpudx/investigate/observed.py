@@ -67,6 +67,12 @@ class Observed:
         known = all(t.given and t.output for t in self.trials)
         return known and len(alike) == 1 and {t.fresh for t in self.trials} >= set(UNLIKE)
 
+    @cached_property
+    def looks_alike(self) -> bool:
+        """Fresh memory held unlike things, and the program printed and returned the same."""
+        alike = {(t.outcome, t.ending, t.output) for t in self.trials}
+        return all(t.output for t in self.trials) and len(alike) == 1 and {t.fresh for t in self.trials} >= set(UNLIKE)
+
     @property
     def is_blind(self) -> bool:
         """It was run, and could not have shown anything in any run."""

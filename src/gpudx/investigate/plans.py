@@ -38,6 +38,7 @@ SYNCCHECK = Step("synccheck", "barriers that not every thread reaches")
 INITCHECK = Step("initcheck", "reads of uninitialized memory")
 POISON = Step("poisoned", "whether the outcome depends on uninitialized memory", 4)
 GLOBAL_RACES = Step("global-races", "races between blocks in global memory")
+SHARED_MEMORY = Step("shared-memory", "uninitialized shared memory, races with atomics, and absent lanes of warps")
 NUMBERS_OPENCL = Step("checked-numbers", "where the first NaN comes from")
 NUMBERS = Step("numbers", "where the first NaN or infinity comes from")
 INSIDE = (CHECKED, FENCED, MEMCHECK, FENCED_DUMP)  # a dump takes many times as long as memcheck
@@ -93,6 +94,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         SYNCCHECK,  # threads that miss a barrier race, too
         RACECHECK,
         GLOBAL_RACES,
+        SHARED_MEMORY,
         INITCHECK,
         HEAP,
         HOST_MEMORY,
@@ -114,6 +116,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         SYNCCHECK,
         RACECHECK,
         GLOBAL_RACES,
+        SHARED_MEMORY,
         NUMBERS,
         NUMBERS_OPENCL,
         HEAP,

@@ -7,6 +7,7 @@ uninitialized memory can have made the difference. A program whose output differ
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,10 +17,10 @@ from gpudx.facts.accesses import READ, WRITE
 from gpudx.facts.given_memory import uses
 from gpudx.facts.objects import FAMILIES, KINDS
 from gpudx.lab.poisoned import UNLIKE
-from gpudx.model import Allocation, Diagnosis, Evidence, Guilty, Trial
+from gpudx.model import Allocation, Diagnosis, Evidence, Guilty, Investigation, Trial
 from gpudx.text import plural
 
-POISONED, CAUSE = "poisoned", "read-before-write"
+POISONED, SHARED_MEMORY, CAUSE = "poisoned", "shared-memory", "read-before-write"
 FIRST = len(UNLIKE) + 1  # each pattern once, and the first one again
 PER_PATTERN = 3  # so that an outcome which alternates by chance is not taken for a dependence
 SHOWN = 4
@@ -40,6 +41,14 @@ def depends(trials: Sequence[Trial]) -> bool:
     """Is it shown that the outcome depends on the pattern?"""
     mine = [trial for trial in trials if trial.experiment == POISONED]
     return len(mine) >= PER_PATTERN * len(UNLIKE) and _by_pattern(mine)
+
+
+def without_unused(trial: Trial, state: Investigation) -> Trial:
+    """A run with other content in fresh shared memory that ends and prints as a plain run does shows no dependence on it."""
+    plain = {(one.ending, one.output) for one in state.trials if one.experiment == "recorded"}
+    if trial.experiment != SHARED_MEMORY or CAUSE not in trial.shown or (trial.ending, trial.output) not in plain:
+        return trial
+    return replace(trial, shown=tuple(cause for cause in trial.shown if cause != CAUSE))
 
 
 def _by_pattern(trials: Sequence[Trial]) -> bool:

@@ -87,10 +87,10 @@ class Accesses(Arithmetic):
         align = self._alignment(pointer, node)
         check = self._check("at", roots, where)
         proved = not align and self._provable(node, pointer)
-        if proved and self.light is not None:
-            if "uninit" not in self.checks and "races" not in self.checks or (check == "gdx_light_at" and where != "g"):
+        if proved and self.light is not None and (check == "gdx_light_at" or not {"races", "uninit"} & self.checks):
+            if where != "g" or "uninit" not in self.checks:
                 return f"({first}1)" if first else ""
-            check = "gdx_light_in" if check == "gdx_light_at" else check
+            check = "gdx_light_in"
         site = self.site("access", node, proved)
         first += self._hint()
         mode = self.mode(how, node.type, roots)
@@ -198,7 +198,7 @@ class Accesses(Arithmetic):
         if self._prover is None:
             return False
         counts = [int(self._bare(one.children[0]).type.get_canonical().element_count) for one in group]
-        return all([self._prover.place(one.children[1], count) for one, count in zip(group, counts, strict=True)])
+        return all(self._prover.place(one.children[1], count) for one, count in zip(group, counts, strict=True))
 
     def _redirected(self, node: Node, how: int, text: str) -> str:
         """The access through a function that gives another address if it must not happen."""

@@ -12,8 +12,12 @@ ASYNC = {"async_work_group_copy", "async_work_group_strided_copy"}
 ATOMIC = re.compile(r"atomic_(?!work_item_fence)\w+|atom_\w+")
 OVERWRITES = re.compile(r"atom(?:ic)?_(?:xchg|init|store|exchange|flag_clear)")  # what was there before does not matter
 # Called until they succeed, they make a lock: what is done while it is held is in order, though no barrier says so.
-LOCKS = re.compile(r"ato\w+?_(cmpxchg|xchg|compare_exchange\w*|exchange\w*|flag_test_and_set\w*)$|atomic_flag_test_and_set\w*$")
-GLOBAL_ONLY = re.compile(r"\w+\s*\(\s*CLK_(GLOBAL|IMAGE)_MEM_FENCE(\s*\|\s*CLK_(GLOBAL|IMAGE)_MEM_FENCE)*\s*(,[^()]*)?\)")
+LOCKS = re.compile(
+    r"ato\w+?_(cmpxchg|xchg|compare_exchange\w*|exchange\w*|flag_test_and_set\w*)$|atomic_flag_test_and_set\w*$"
+)
+GLOBAL_ONLY = re.compile(
+    r"\w+\s*\(\s*CLK_(GLOBAL|IMAGE)_MEM_FENCE(\s*\|\s*CLK_(GLOBAL|IMAGE)_MEM_FENCE)*\s*(,[^()]*)?\)"
+)
 IMPURE = re.compile(
     r"atom|vstore|async|barrier|work_group|sub_group|printf|write_|prefetch|wait_group|enqueue|mem_fence|read_mem|fract|frexp|modf|remquo"
     r"|sincos|lgamma_r|commit_|reserve_|retain|release"

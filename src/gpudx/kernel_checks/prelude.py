@@ -1,6 +1,6 @@
 """The part of a rewritten source that is ours: OpenCL C 1.1, names that begin with gdx_.
 
-The report is a buffer of 32-bit words (native/opencl/checks_report.h reads it):
+The report is a buffer of 32-bit words (native/opencl/checks_launch.c reads it):
     0 records asked for, 1 room for records, 2 sites, 3 steps that a work-item may take in loops (in units of 1024)
     8..71 a scratch place for accesses that must not happen
     72.. how often each site was seen to fail, from site 1 on; behind them the records, 24 words each

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 from gpudx.kernel_checks import base_header, options
 from gpudx.kernel_checks.builtins import BARRIERS
+from gpudx.kernel_checks.called_kernels import separate
 from gpudx.kernel_checks.checks import ALL, USUAL
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.options import Device
+from gpudx.kernel_checks.parts import Part
+from gpudx.kernel_checks.parts import read as read_parts
 from gpudx.kernel_checks.plan import Rewritten
-from gpudx.kernel_checks.preprocess import Macro, Preprocessor, tokens
+from gpudx.kernel_checks.preprocess import Macro, Preprocessed, Preprocessor, tokens
 from gpudx.kernel_checks.rewrite import Rewriter
 from gpudx.kernel_checks.syntax import Tree
 
@@ -37,11 +40,9 @@ def rewrite(source: str, build_options: str, device: Device, checks: frozenset[s
         raise Unsupported("it has a zero byte in it")
     if device.address_bits != 64:
         raise Unsupported(f"the device has addresses of {device.address_bits} bits")
-    given = options.read(build_options)
-    preprocessor = Preprocessor(options.macros(given, device), options.folders(given, device), device.vendor)
-    for name, kind in base_header.macros().items():
-        preprocessor.define(name, Macro(tuple(tokens(f"__builtin_astype((x), {kind})")), ("x",)))
-    text = preprocessor.run(source)
+    parts = read_parts(source, build_options)
+    given = max((options.read(part.options) for part in parts), key=lambda one: one.version)
+    text = _joined([_preprocessed(part, device) for part in parts])
     if DIGRAPH.search(STRING.sub("", text.text)):
         raise Unsupported("it uses digraphs")
     if "gdx_" in text.text:
@@ -49,11 +50,36 @@ def rewrite(source: str, build_options: str, device: Device, checks: frozenset[s
     # Unrolled by the program's wish, accesses with all their checks took PoCL 17 s to compile instead of 1 s.
     text.text = UNROLL.sub(lambda match: " " * len(match[0]), text.text) if {"races", "uninit"} & checks else text.text
     tree = Tree(text.text, given.version, device.address_bits, [])
+    separated = separate(text.text, text.lines, tree)
+    if separated is not None:
+        text.text, text.lines = separated
+        tree = Tree(text.text, given.version, device.address_bits, [])
     flat = re.search("pocl.*(pthread|cpu|basic)", device.version, re.I) is not None
     if OLD_POCL.search(device.version) and _leaves_before_barrier(tree):
         checks = checks - {"races", "uninit"}
     late = not flat and "intel" in device.vendor.lower()
     return Done(Rewriter(text.text, text.lines, tree, checks, late, flat).run(), given.text)
+
+
+def _preprocessed(part: Part, device: Device) -> Preprocessed:
+    given = options.read(part.options)
+    folders = options.folders(given, device)
+    preprocessor = Preprocessor(options.macros(given, device), folders, device.vendor, part.headers)
+    for name, kind in base_header.macros().items():
+        preprocessor.define(name, Macro(tuple(tokens(f"__builtin_astype((x), {kind})")), ("x",)))
+    text = preprocessor.run(part.source)
+    return Preprocessed(text.text, [(file or part.name, line) for file, line in text.lines])
+
+
+def _joined(texts: list[Preprocessed]) -> Preprocessed:
+    if len(texts) == 1:
+        return texts[0]
+    out = Preprocessed("", [])
+    for one in texts:
+        text = one.text if one.text.endswith("\n") else one.text + "\n"
+        out.lines += (one.lines + [("", 0)] * text.count("\n"))[: text.count("\n")]
+        out.text += text
+    return out
 
 
 def _leaves_before_barrier(tree: Tree) -> bool:

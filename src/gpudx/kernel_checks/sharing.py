@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 CHOICES = ("IF_STMT", "SWITCH_STMT", "CONDITIONAL_OPERATOR")
 LOOPS = ("FOR_STMT", "WHILE_STMT", "DO_STMT")
 LEAVING = ("RETURN_STMT", "BREAK_STMT", "CONTINUE_STMT", "GOTO_STMT")
+WIDE = ("INT", "UINT", "LONG", "ULONG")  # a narrower variable gives two work-items the same number
 STEPS = ("x++", "x--", "++", "--")
 
 
@@ -171,9 +172,10 @@ class Sharing:
             if not given or where != "g" or self._prover.changes(root.declared):
                 self._other_access(node, last)
                 return
-        elif "__local" not in variable.type.spelling:
-            if self._rewriter._is_pointer(variable):
-                self._other_access(node, last)
+        elif self._rewriter._is_pointer(variable):
+            self._other_access(node, last)
+            return
+        elif qualifier(variable.type) != "l":
             return
         try:
             reads, writes = self._how(node)
@@ -214,8 +216,11 @@ class Sharing:
 
     # ---- what has to hold ----
 
-    def _key(self, one: Access) -> tuple[str, ...]:
-        return tuple("".join(self._rewriter.source(index).split()) for index in one.indices)
+    def _key(self, one: Access) -> tuple[object, ...]:
+        """Equal for the same text with the same variables: an inner block can have another one of that name."""
+        texts = tuple("".join(self._rewriter.source(index).split()) for index in one.indices)
+        names = (part for index in one.indices for part in index.walk() if part.kind == "DECL_REF_EXPR")
+        return (*texts, *(part.declared for part in names))
 
     def _buffer(self, mine: list[Access], at: int) -> None:
         written = [one for one in mine if one.writes]
@@ -294,9 +299,11 @@ class Sharing:
     def _id(self, node: Node) -> tuple[str, str] | None:
         """The work-item function that an expression is, and its dimension."""
         bare = self._rewriter._bare(node)
-        while bare.kind == "CSTYLE_CAST_EXPR":
+        while bare.kind == "CSTYLE_CAST_EXPR" and bare.type.get_canonical().kind.name in WIDE:
             bare = self._rewriter._bare(bare.children[-1])
         if bare.kind == "DECL_REF_EXPR":
+            if bare.type.get_canonical().kind.name not in WIDE:
+                return None
             variable = self._function.variables.get(bare.declared)
             if variable is None or variable.kind != "VAR_DECL" or self._prover.changes(bare.declared):
                 return None
@@ -318,7 +325,11 @@ class Sharing:
         """Does it happen only where something that is read from memory says so?"""
         above = node.parent
         while above is not None and above is not self._function.node:
-            if above.kind in CHOICES and above.children and any(map(self._rewriter._is_access, above.children[0].walk())):
+            if (
+                above.kind in CHOICES
+                and above.children
+                and any(map(self._rewriter._is_access, above.children[0].walk()))
+            ):
                 return True
             above = above.parent
         return False

@@ -78,7 +78,7 @@ def serve(connection: socket.socket, answer_to: Callable[[bytes], bytes]) -> Non
         except RecursionError:
             answer = b"no it is nested too deeply"
         except Exception as error:  # a bug of ours costs the program its checks, nothing else
-            answer = f"gpudx failed on it ({type(error).__name__}: {error})".replace("\n", " ").encode(
+            answer = f"no gpudx failed on it ({type(error).__name__}: {error})".replace("\n", " ").encode(
                 errors="replace"
             )[:380]
         connection.sendall(struct.pack("=I", len(answer)) + answer)

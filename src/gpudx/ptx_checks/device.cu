@@ -7,12 +7,19 @@
 // nothing makes the write visible. Fences count for the whole block, because a barrier followed by one thread's fence is how blocks
 // publish what all their threads wrote. Places are reused by other words, and a place that was overwritten forgets a writer: races
 // are missed then, never invented. Atomic and volatile accesses are not looked at.
+//
+// Shared memory: of the first CHECKED blocks of a grid, for each word which bytes were written, and who wrote it last and who used it
+// last with an atomic operation. A barrier of the whole block begins a new epoch of each thread. A read of bytes that this block never
+// wrote is one of uninitialized memory. A plain write and an atomic operation (or a read of what was not written yet) by different
+// warps in one epoch are a race: nothing says which comes first. Races of plain accesses only are left to racecheck.
 typedef unsigned long long u64;
 typedef unsigned int u32;
 
 enum { PLACES = 1 << 21, BLOCKS = 1 << 16, SITES = 1 << 16, RECORDS = 64, WORDS = 24 };
-enum { RACE = 4, NUMBER = 9 };  // kernel_checks/prelude.py: KINDS
-enum { WRITES = 1 << 24, GENERIC = 1 << 25 };
+enum { CHECKED = 16, SHARED_WORDS = 1 << 16, THREADS = 1024 };
+enum { UNINITIALIZED = 3, RACE = 4, BARRIER = 5, NUMBER = 9 };  // kernel_checks/prelude.py: KINDS
+enum { WRITES = 1 << 24, GENERIC = 1 << 25, ATOMIC = 1 << 26, UNORDERED = 1 << 27, REPLACES = 1 << 28 };
+enum { FILL = 0x7f7f7f7f };  // a large number, as an integer and as a float
 
 extern "C" {
 __device__ ulonglong2 gdx_places[PLACES];
@@ -20,9 +27,14 @@ __device__ u32 gdx_fences[BLOCKS];
 __device__ u32 gdx_counts[SITES];
 __device__ u32 gdx_report[8 + RECORDS * WORDS];  // how many were made, then the records
 
+__device__ ulonglong2 gdx_words[CHECKED * SHARED_WORDS];  // grid << 48 | other's site << 16 | writer's site; who each of them is
+__device__ u32 gdx_written[CHECKED * SHARED_WORDS];  // grid << 16 | bytes
+__device__ u32 gdx_epochs[CHECKED * THREADS];        // grid << 16 | barriers
+
 __device__ __noinline__ void gdx_record(u32 kind, u32 site, u32 how, u32 width, u64 offset, u64 more)
 {
-    if (atomicAdd(&gdx_counts[site & (SITES - 1)], 1)) return;
+    u32 count = kind == UNINITIALIZED ? site ^ SITES / 2 : site;  // a place may report this, and a race as well
+    if (atomicAdd(&gdx_counts[count & (SITES - 1)], 1)) return;
     u32 n = atomicAdd(&gdx_report[0], 1);
     if (n >= RECORDS) return;
     u32 *to = gdx_report + 8 + n * WORDS;
@@ -79,6 +91,86 @@ __device__ __noinline__ void gdx_access(u64 at, u32 how, u64 value)
     }
 }
 
+__device__ __forceinline__ u32 this_grid(void)
+{
+    u64 grid;
+    asm volatile("mov.u64 %0, %%gridid;" : "=l"(grid));
+    return (u32)grid & 0xffff;
+}
+
+__device__ __forceinline__ u32 this_thread(void)
+{
+    return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & (THREADS - 1);
+}
+
+__device__ __noinline__ void gdx_barrier(void)
+{
+    u32 block = gdx_block();
+    if (block >= CHECKED) return;
+    u32 *mine = gdx_epochs + block * THREADS + this_thread(), grid = this_grid(), old = *mine;
+    *mine = old >> 16 == grid ? (old & 0xffff0000) | ((old + 1) & 0xffff) : grid << 16 | 1;
+}
+
+// Shared memory as it may be when a block begins; a barrier follows.
+__device__ __noinline__ void gdx_fill(u32 at, u32 bytes)
+{
+    u32 threads = blockDim.x * blockDim.y * blockDim.z;
+    for (u32 i = this_thread(); i < bytes; i += threads < THREADS ? threads : THREADS)
+        asm volatile("st.shared.u8 [%0], %1;" ::"r"(at + i), "r"(FILL & 0xff));
+}
+
+// The bytes of a word that this block wrote before, and with `mask` those that it writes now.
+__device__ __forceinline__ u32 written_before(u32 *cell, u32 grid, u32 mask)
+{
+    u32 old = *(volatile u32 *)cell;
+    while (mask) {
+        u32 now = (old >> 16 == grid ? old : grid << 16) | mask, seen = now == old ? old : atomicCAS(cell, old, now);
+        if (seen == old) break;
+        old = seen;
+    }
+    return old >> 16 == grid ? old & 0xf : 0;
+}
+
+__device__ __noinline__ void gdx_shared(u64 at, u32 how)
+{
+    u32 block = gdx_block(), site = how & 0xffff, width = how >> 16 & 0x3f;
+    if (block >= CHECKED) return;
+    if (how & GENERIC) {
+        if (!__isShared((void *)at)) return;
+        at = __cvta_generic_to_shared((void *)at);
+    }
+    u32 grid = this_grid(), thread = this_thread(), epoch = gdx_epochs[block * THREADS + thread];
+    u32 me = (epoch >> 16 == grid ? epoch & 0xffff : 0) << 10 | thread;
+    for (u32 word = (u32)at & ~3u; word < (u32)at + width && word >> 2 < SHARED_WORDS; word += 4) {
+        u32 mask = 0;
+        for (u32 i = 0; i < 4; i++) mask |= (word + i >= (u32)at && word + i < (u32)at + width) << i;
+        u32 cell = block * SHARED_WORDS + (word >> 2);
+        bool writes = how & WRITES, plain = writes && !(how & ATOMIC);
+        u32 before = written_before(gdx_written + cell, grid, writes ? mask : 0);
+        bool early = (!writes || (how & ATOMIC)) && !(how & REPLACES) && (before & mask) != mask;
+        if (early) gdx_record(UNINITIALIZED, site, 1, width, word, 0);
+        volatile u64 *place = (volatile u64 *)&gdx_words[cell];
+        u64 who = place[0], where = place[1];
+        if (who >> 48 != grid) who = (u64)grid << 48, where = ~0ull;
+        u32 other = plain ? (u32)(where >> 32) : (u32)where, by = plain ? (u32)(who >> 16) & 0xffff : (u32)who & 0xffff;
+        bool meets = plain || (how & ATOMIC);  // plain reads of what is written are racecheck's
+        if (meets && !(how & UNORDERED) && other != 0xffffffff && other >> 10 == me >> 10 && (other & 1023) >> 5 != thread >> 5)
+            gdx_record(RACE, site, plain ? 2 : 6, width, word, by | (u64)(other & 1023) << 32);
+        if (plain) {
+            who = (who & ~0xffffull) | site;
+            where = (where & ~0xffffffffull) | me;
+        } else if (early || (how & ATOMIC)) {
+            who = (who & ~0xffff0000ull) | (u64)site << 16;
+            where = (where & 0xffffffffull) | (u64)me << 32;
+        } else
+            continue;
+        place[0] = who, place[1] = where;
+    }
+}
+
+// An instruction that names lanes in its mask which went the other way at a branch: `branch` is that one's place.
+__device__ __noinline__ void gdx_absent(u32 site, u32 lanes, u32 branch) { gdx_record(BARRIER, site, 0, 0, lanes, branch); }
+
 // how: 0 a NaN was made, 1 an infinity was made, 2 a NaN was stored, 3 an infinity was stored
 __device__ __noinline__ void gdx_number(u32 site, u32 how, u64 bits) { gdx_record(NUMBER, site, how, 0, 0, bits); }
 
@@ -87,6 +179,10 @@ __device__ __noinline__ u32 gdx_keep(u64 at)  // so that the compiler keeps them
     gdx_access(at, (u32)at, at);
     gdx_number((u32)at, (u32)(at >> 32), at);
     gdx_fence();
+    gdx_barrier();
+    gdx_fill((u32)at, (u32)(at >> 32));
+    gdx_shared(at, (u32)at);
+    gdx_absent((u32)at, (u32)(at >> 32), (u32)at);
     return gdx_block();
 }
 }

@@ -1,7 +1,8 @@
 """PTX with calls to device.ptx in it (PTX ISA, "Instruction Statements", "Memory Consistency Model").
 
 Only whole statements on one line are understood, which is how compilers write them; others stay as they are, and so does a module
-that has no line like these. What is inserted is a block of its own, so that its names meet no others.
+that has no line like these. What is inserted is a block of its own, so that its names meet no others. shared.py has the checks of shared
+memory and of warp-wide instructions.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from functools import cache
 from importlib import resources
 
 from gpudx.kernel_checks.plan import Site
+from gpudx.ptx_checks import shared
+from gpudx.ptx_checks.flow import Flow
+from gpudx.ptx_checks.statements import REGISTER, Statement, statement_of, without_comment
 
-CHECKS = ("races", "nan")
+CHECKS = ("races", "nan", "shared")
 WRITES, GENERIC = 1 << 24, 1 << 25
 MOST_SITES = (1 << 16) - 1
 MADE_NAN, MADE_INF, STORED_NAN, STORED_INF = range(4)
@@ -25,41 +29,16 @@ NAME = re.compile(r"\.(?:entry|func)\s*(?:\([^)]*\)\s*)?([\w$%.]+)")
 REGISTERS = re.compile(r"^\s*\.reg\s+\.(\w+)\s+(.*);")
 FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
 LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*?inlined_at\s+(\d+)\s+(\d+))?")
-STATEMENT = re.compile(
-    r"^\s*(?P<open>\{\s*)?(?:@(?P<when>!?%[\w$]+)\s+)?(?P<op>[a-z]\w*(?:[.:]+\w+)*)\s*(?P<rest>[^;]*);\s*(?P<close>\}\s*)?$"
-)
 ADDRESS = re.compile(r"\[\s*(%?[\w$.]+)\s*(?:\+\s*(-?\w+))?\s*\]")
-REGISTER = re.compile(r"%[\w$]+")
 MOST_FOLLOWED = 16  # addresses that one value is followed to
 OTHER_SPACES = ("shared", "local", "param", "const", "sreg", "tex")
 ORDERED = ("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")
+UNFENCED = ("volatile", "relaxed")
 PUBLISHES = ("release", "acq_rel", "sc")
 MAKES = ("add", "sub", "mul", "fma", "mad", "div", "rcp", "sqrt", "rsqrt", "lg2", "ex2", "cvt", "tanh")
 INFINITE = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F800000, "f64": 0x7FF0000000000000}
 BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 FREES = ("free", "malloc")  # their memory passes from block to block
-
-
-@dataclass(frozen=True)
-class Statement:
-    """One instruction: its name, the parts behind it, operands."""
-
-    op: str
-    parts: tuple[str, ...]
-    rest: str
-    when: str
-    line: str
-
-    @property
-    def width(self) -> int:
-        bits = next((int(part[1:]) for part in reversed(self.parts) if re.fullmatch(r"[busf]\d+", part)), 0)
-        lanes = next((int(part[1:]) for part in self.parts if re.fullmatch(r"v\d", part)), 1)
-        return bits // 8 * lanes
-
-    @property
-    def step(self) -> int:
-        lanes = next((int(part[1:]) for part in self.parts if re.fullmatch(r"v\d", part)), 1)
-        return self.width // lanes
 
 
 @dataclass
@@ -79,11 +58,15 @@ class _Module:
     kernels: list[str] = field(default_factory=list)
     out: list[str] = field(default_factory=list)
     labels: int = 0
+    memory: shared.Memory = field(default_factory=shared.Memory)
 
 
 @dataclass
 class _Function:
     name: str
+    awaited: frozenset[int] = frozenset()  # lines of loads that wait for another thread
+    decides: frozenset[str] = frozenset()  # registers that branches are computed from
+    warp: shared.Warp = field(default_factory=shared.Warp)
     types: dict[str, str] = field(default_factory=dict)  # of registers, by the name without its number
     file: int = 0
     place: tuple[int, int] = (0, 0)  # file, line
@@ -105,7 +88,7 @@ def rewrite(text: str, checks: frozenset[str]) -> Rewritten | None:
     head = HEAD.search(text)
     if head is None or "gdx_access" in text:
         return None
-    module = _Module(checks, {int(number): path for number, path in FILE.findall(text)})
+    module = _Module(checks, {int(number): path for number, path in FILE.findall(text)}, memory=shared.read(text))
     _walk(module, text[head.end() :].split("\n"))
     if not module.sites:
         return None
@@ -116,8 +99,8 @@ def rewrite(text: str, checks: frozenset[str]) -> Rewritten | None:
 def _walk(module: _Module, lines: list[str]) -> None:
     function: _Function | None = None
     depth, starts = 0, ""
-    for line in lines:
-        bare = line.split("//", 1)[0]
+    for number, line in enumerate(lines):
+        bare = without_comment(line)
         if depth == 0 and (FUNCTION.match(bare) or starts):
             starts += bare
             if "{" not in bare and ";" not in bare:
@@ -125,17 +108,29 @@ def _walk(module: _Module, lines: list[str]) -> None:
                 continue
             if "{" in bare:
                 named = NAME.search(starts)
-                function = _Function(named[1] if named else "?")
+                function = _function(module, named[1] if named else "?", lines, number)
                 line = _limited(line, starts)
                 if ".entry" in starts:
                     module.kernels.append(function.name)
+                    function.warp.is_kernel = True
             starts = ""
         depth += bare.count("{") - bare.count("}")
         if function is None or depth == 0:
             module.out.append(line)
             function = function if depth else None
             continue
-        _line(module, function, line, bare, depth)
+        _line(module, function, number, line)
+
+
+def _function(module: _Module, name: str, lines: list[str], start: int) -> _Function:
+    flow = Flow(lines, start)
+    function = _Function(name)
+    if "races" in module.checks:
+        function.awaited = flow.waits()
+        function.decides = flow.decides() if function.awaited else frozenset()
+    if "shared" in module.checks:
+        function.warp = shared.warp(flow, lines[start : flow.end])
+    return function
 
 
 def _limited(line: str, starts: str) -> str:
@@ -145,15 +140,16 @@ def _limited(line: str, starts: str) -> str:
     return line.replace("{", ".maxntid 1024, 1, 1\n{", 1)
 
 
-def _line(module: _Module, function: _Function, line: str, bare: str, depth: int) -> None:
+def _line(module: _Module, function: _Function, number: int, line: str) -> None:
+    bare = without_comment(line)
     if found := LOC.match(bare):
         _at(function, found)
     elif found := REGISTERS.match(bare):
         for name in found[2].split(","):
             function.types[re.sub(r"<\d+>$", "", name.strip()).rstrip("0123456789") or name.strip()] = found[1]
             function.types[name.strip()] = found[1]
-    statement = _statement(bare)
-    before = list(_before(module, function, statement)) if statement else []
+    statement = statement_of(bare)
+    before = list(_before(module, function, number, statement)) if statement else []
     module.out += [*before, line]
     if statement:
         _follow(function, statement)
@@ -187,14 +183,6 @@ def _at(function: _Function, found: re.Match[str]) -> None:
         function.place = (int(found[3]), int(found[4]))
 
 
-def _statement(bare: str) -> Statement | None:
-    found = STATEMENT.match(bare)
-    if found is None:
-        return None
-    op, *parts = re.split(r"[.:]+", found["op"])
-    return Statement(op, tuple(parts), found["rest"].strip(), found["when"] or "", bare)
-
-
 def _site(module: _Module, function: _Function, kind: str, statement: Statement) -> int:
     file, line = function.place
     text = re.sub(r"\s+", " ", statement.line.strip(" \t{}"))
@@ -215,12 +203,14 @@ def _guarded(module: _Module, when: str, inner: list[str]) -> Iterator[str]:
         yield f"$gdx_past_{module.labels}:"
 
 
-def _before(module: _Module, function: _Function, statement: Statement) -> Iterator[str]:
+def _before(module: _Module, function: _Function, number: int, statement: Statement) -> Iterator[str]:
     if len(module.sites) >= MOST_SITES - 4:
         return
+    if "shared" in module.checks:
+        yield from _in_shared(module, function, number, statement)
     if "races" in module.checks and _publishes(statement):
         yield from _guarded(module, statement.when, ["call gdx_fence;"])
-    if "races" in module.checks and _is_plain_access(statement):
+    if "races" in module.checks and (_is_plain_access(statement) or _is_message(function, number, statement)):
         yield from _access(module, function, statement)
     if (
         "nan" in module.checks
@@ -231,6 +221,24 @@ def _before(module: _Module, function: _Function, statement: Statement) -> Itera
         yield from _stored(module, function, statement)
     if "nan" in module.checks and statement.op in MAKES:
         yield from _made(module, function, statement)
+
+
+def _in_shared(module: _Module, function: _Function, number: int, statement: Statement) -> Iterator[str]:
+    yield from shared.entered(function.warp, module.memory)
+    yield from shared.met(function.warp, number)
+    if number in function.warp.divides:
+        place = _site(module, function, "branch", statement)
+        yield from shared.parted(function.warp, number, place, statement)
+    if number in function.warp.sites:
+        site = _site(module, function, "warp", statement)
+        yield from _guarded(module, statement.when, list(shared.named(function.warp, number, site, statement)))
+    if shared.is_barrier(statement):
+        yield from _guarded(module, statement.when, ["call gdx_barrier;"])
+    address = ADDRESS.search(statement.rest)
+    if address is not None and module.memory.is_known and shared.is_access(statement):
+        site = _site(module, function, "shared", statement)
+        type_ = function.type_of(address[1]) if address[1].startswith("%") else ""
+        yield from _guarded(module, statement.when, shared.access(module.memory, statement, address, type_, site))
 
 
 def _publishes(statement: Statement) -> bool:
@@ -247,6 +255,17 @@ def _is_plain_access(statement: Statement) -> bool:
         return False
     parts = statement.parts
     return not any(part in OTHER_SPACES or part in ORDERED for part in parts)
+
+
+def _is_message(function: _Function, number: int, statement: Statement) -> bool:
+    """Is it data that is handed to another block of a kernel which waits for values? Accesses that cannot be torn or left out
+    (volatile, relaxed) are in no order with others without a fence. What a thread waits for, and what decides a branch, is a flag."""
+    if not function.awaited or statement.op not in ("ld", "st") or not statement.width:
+        return False
+    if any(part in OTHER_SPACES for part in statement.parts) or not any(part in UNFENCED for part in statement.parts):
+        return False
+    target = statement.rest.partition(",")[0].strip(" {}")
+    return statement.op == "st" or (number not in function.awaited and target not in function.decides)
 
 
 def _access(module: _Module, function: _Function, statement: Statement) -> Iterator[str]:

@@ -169,7 +169,7 @@ def _steps(entry: Diagnosis, advised: Diagnosis | None) -> list[str]:
 
 
 def _diagnosis(entry: Diagnosis, steps: list[str], drawing: Drawing | None) -> Iterator[Section]:
-    where: tuple[Block, ...] = _where(entry.guilty) if entry.guilty else ()
+    where: tuple[Block, ...] = (*(_where(entry.guilty) if entry.guilty else ()), *_to_change(entry.root))
     yield Section("Where it went wrong", where)
     yield from figures.guilty(drawing)
     yield Section("How we know", _evidence(entry.evidence) + _paragraph(entry.reason))
@@ -215,6 +215,14 @@ def _where(guilty: Guilty) -> tuple[Block, ...]:
         ("source", guilty.source),
     ]
     return (*_rows(rows), *_stack(guilty.host_stack, " of the launch" if guilty.launch is not None else ""))
+
+
+def _to_change(root: Site | None) -> tuple[Block, ...]:
+    """The call whose line a verdict shows, where it is not the guilty one."""
+    if root is None:
+        return ()
+    place = f"{root.call}, call number {root.number:,}" + (f", at {root.source}" if root.source else "")
+    return (*_rows([("to change", place)]), *_stack(root.host_stack, " of the call to change"))
 
 
 def _site_rows(site: Site | None) -> tuple[Block, ...]:

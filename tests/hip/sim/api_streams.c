@@ -91,6 +91,25 @@ API hipError_t hipStreamSynchronize_spt(hipStream_t stream)
     return synchronize(stream, true);
 }
 
+#if SIM_HIP >= 7
+struct host_function { hipHostFn_t function; void *data; };
+
+static void call_host(void *data)
+{
+    const struct host_function *one = data;
+    one->function(one->data);
+}
+
+API hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void *data)
+{
+    if (!function || !sim_is_stream(stream))
+        return sim_return(function ? hipErrorInvalidHandle : hipErrorInvalidValue);
+    const struct host_function one = { function, data };
+    sim_submit(sim_stream(stream, false), call_host, &one, sizeof one);
+    return sim_return(hipSuccess);
+}
+#endif
+
 API hipError_t hipStreamQuery(hipStream_t stream)
 {
     hipStream_t meant = sim_stream(stream, false);

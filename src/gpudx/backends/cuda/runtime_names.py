@@ -52,11 +52,18 @@ FUNCTION = re.compile(r"\b(cu(?:Mem|Stream|Event|Ctx|Launch|Graph)\w*?)(?:_v\d+)
 COPY = re.compile(r"cuMemcpy(?:HtoD|DtoH|DtoD|2D|2DUnaligned|3D|Peer)?(Async)?")
 FILL = re.compile(r"cuMemsetD\d+(Async)?")
 OF_RUNTIME = re.compile(r"\blibcudart")
+# Frames of a launch: the function that nvcc makes of each kernel for the host, and the runtime's own.
+LAUNCH = re.compile(r"(?:__device_stub__|cudaLaunch(?:Cooperative)?Kernel)")
 
 
 def told(text: str) -> str:
     """The text with the runtime's names in place of the driver's, where it has one."""
     return FUNCTION.sub(lambda found: _name(found[1]) or found[0], text)
+
+
+def is_launch(frame: str) -> bool:
+    """Is it a frame of the host's stack from which a kernel is launched?"""
+    return LAUNCH.match(frame) is not None
 
 
 def _name(function: str) -> str | None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from gpudx.backends.cuda.order import NON_BLOCKING, TELL_THE_END, out_of_order, stands_alone
 
-__all__ = ["NON_BLOCKING", "TELL_THE_END", "TELL_UNSEEN", "WAIT_UNSEEN", "edge", "out_of_order", "stands_alone"]
+__all__ = ["HOLDS", "NON_BLOCKING", "TELL_THE_END", "TELL_UNSEEN", "WAIT_UNSEEN", "edge", "out_of_order", "stands_alone"]
 
+HOLDS = True  # native/hip/sites.h
 # Calls that make a stream wait for what is not recorded, and calls by which others may learn that it has come so far.
 WAIT_UNSEEN = ("hipWaitExternalSemaphoresAsync",)
 TELL_UNSEEN = ("hipSignalExternalSemaphoresAsync",)

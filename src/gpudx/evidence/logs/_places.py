@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _FILE = re.compile(
-    r"((?:[A-Za-z]:)?[\w./\\~+-]{0,200}\.(?:cuh?|cc|cpp|cxx|hpp|h|hip|c|py|rs|jl|cl|metal))[:(\", ]+(?:line )?(\d+)"
+    r"((?:(?<![A-Za-z])[A-Za-z]:)?[\w./\\~+-]{0,200}\.(?:cuh?|cc|cpp|cxx|hpp|h|hip|c|py|rs|jl|cl|metal))[:(\", ]+(?:line )?(\d+)"
 )
 _CALL = re.compile(r"\b((?:cu[A-Z]|cuda[A-Z]|hip[A-Z]|cl[A-Z])\w+) ?\(")
 _BARE = re.compile(

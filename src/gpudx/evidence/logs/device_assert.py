@@ -19,7 +19,9 @@ from gpudx.evidence.logs._places import source
 FORMAT = "device-assert"
 MARKS = (", thread: [", "Device-side assertion `")
 _INDEX = re.compile(r"index|sizes\[|srcIndex|idx", re.IGNORECASE)
-_HIP = re.compile(r"(?P<source>\S+:\d+): .*?Device-side assertion `(?P<condition>.+?)' failed")
+# Without the function, as people shorten it.
+_SHORT = re.compile(r"(?P<source>[^\s:]+\.\w+:\d+): block: \[[\d, ]+\], thread: \[[\d, ]+\] Assertion [`'](?P<condition>.+?)[`'] failed")
+_HIP = re.compile(r"(?P<source>\S*:\d+): .*?Device-side assertion `(?P<condition>.+?)' failed")
 
 
 def read(near: Near) -> Iterator[Event]:
@@ -27,11 +29,12 @@ def read(near: Near) -> Iterator[Event]:
     if ", thread: [" in text and "Assertion" not in text:
         text = f"{text} {' '.join(near.after(1))}"
     seen = assertion(text)
-    hip = _HIP.search(text)
+    hip = _HIP.search(text) or _SHORT.search(text)
     if seen is not None:
         yield _event(source(seen.source) or seen.source, seen.condition, last_name(seen.function), text)
     elif hip is not None:
-        yield _event(source(hip["source"]) or hip["source"], hip["condition"], "", text)
+        at = hip["source"] if not hip["source"].startswith(":") else ""  # built without file names
+        yield _event(source(at) or at, hip["condition"], "", text)
 
 
 def _event(where: str, condition: str, function: str, text: str) -> Event:
@@ -40,7 +43,7 @@ def _event(where: str, condition: str, function: str, text: str) -> Event:
     return Event(
         kind="device-assertion",
         role="fault",
-        message=f"An assertion in a kernel failed at {where}: {condition[:200]}{means}.",
+        message=f"An assertion in a kernel failed{f' at {where}' if where else ''}: {condition[:200]}{means}.",
         facts=(("at", where), ("condition", condition[:200])),
         notes=("not proved: which launch it was, and which input it was given",),
         causes=("device-assertion",),

@@ -37,8 +37,8 @@ MARKS = (
     " failed -",
     "vkQueue",
     "vkWait",
-    "0x887A",
-    "0x887a",
+    "887A",
+    "887a",
     "code = ze:",
     "kIOGPU",
     "MTLCommandBufferError",
@@ -145,7 +145,7 @@ _OPTIX = re.compile(r"[Oo]pti[Xx]\w*.{0,400}?(?:code|error)\s*(?:=|:)?\s*\(?(7\d
 _OPTIX_CALL = re.compile(r"[Oo]pti[Xx] call\W+(optix\w+)")
 _LEVEL_ZERO = re.compile(r"\bze:(\d{6,10})|level[_ -]?zero\W.{0,40}?\b(0x7[0-9a-f]{7}|[12]\d{9})\b|\b(?:ze_result_t|ZE "
                          r"error)\D{0,10}(0x7[0-9a-fA-F]{7})", re.IGNORECASE)
-_DXGI = re.compile(r"\b0x887[aA]00([0-9a-fA-F]{2})\b")
+_DXGI = re.compile(r"\b(?:0x)?887[aA]00([0-9a-fA-F]{2})\b")
 _METAL = re.compile(r"\((?:0000)?[0-9a-f]{4,8}:(kIOGPUCommandBufferCallbackError\w+)\)|(MTLCommandBufferError\w+)")
 _SYCL = re.compile(r"SYCL error|Native API returns: (-\d+) \(Unknown")
 # VkResult in vulkan_core.h; programs print it as a signed or an unsigned number.
@@ -204,10 +204,15 @@ HRESULTS = {
 }
 DXGI = {
     "01": "INVALID_CALL",
+    "02": "NOT_FOUND",
+    "04": "UNSUPPORTED",
     "05": "DEVICE_REMOVED",
     "06": "DEVICE_HUNG",
     "07": "DEVICE_RESET",
     "20": "DRIVER_INTERNAL_ERROR",
+    "22": "NOT_CURRENTLY_AVAILABLE",
+    "26": "ACCESS_LOST",
+    "27": "WAIT_TIMEOUT",
 }
 # Source code, and programs that list the names they know.
 _TESTED = re.compile(r"[=!]= *(?:cuda|hip|CUDA_|VK_|ZE_|UR_|DXGI_)")
@@ -219,6 +224,7 @@ _SOURCE = re.compile(
 _CHECKED = re.compile(
     r"\b(?:check|assert\w*|condition|enforce\w*|requirement)\b.{0,200}\bfail|\bfailed\b.{0,40}: *\(?\w+ [=!]=", re.IGNORECASE
 )
+_RAISED = re.compile(r"\s*(?:[\w.]+\.)?\w*(?:Error|Exception): ")
 _FINE = re.compile(r"(?:SUCCESS|NOT_READY|TIMELINE|NotReady|PeerAccessAlreadyEnabled|ERROR_NONE|STATUS_OK|Success)$")
 
 
@@ -266,7 +272,8 @@ def read(near: Near) -> Iterator[Event]:
 
 def codelike(text: str) -> bool:
     """Is it a line of a program, not of its output?"""
-    return bool(_SOURCE.search(text)) or (bool(_TESTED.search(text)) and not _CHECKED.search(text))
+    tested = _TESTED.search(text) and not _CHECKED.search(text) and not _RAISED.match(text)
+    return bool(_SOURCE.search(text)) or bool(tested)
 
 
 def _named(text: str) -> str:
@@ -347,7 +354,7 @@ def _read_name(name: str) -> tuple[str, str]:
             return "Direct3D", words
     for prefix, interface in INTERFACES:
         if name.startswith(prefix):
-            rest = name.removeprefix(prefix)
+            rest = name.removeprefix(prefix if interface not in ("OpenGL", "EGL") else f"{prefix.partition('_')[0]}_")
             return interface, _snake(rest).replace("_", " ").strip().lower()
     return "Metal", _snake(re.sub(r"^(?:kIOGPUCommandBufferCallbackError|MTLCommandBufferError)", "", name)).replace(
         "_", " "

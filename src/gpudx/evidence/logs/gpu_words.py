@@ -86,11 +86,24 @@ CLASSES = (
     ),
     _class(
         "call-refused",
-        r"failed to execute '\w+' on '(?:GPU|WebGL)|could not create a primitive",
+        r"failed to execute '\w+' on '(?:GPU|WebGL)|could not create a primitive"
+        r"|(?:find|found) (?:any|no|an? (?:suitable|valid|usable)) (?:\w+ )?(?:implementation|algorithm|tactic|config\w*|solver|plan)\b"
+        r"|\bno (?:\w+ )?(?:implementations?|algorithms?|tactics?|engine configs?|execution plans?) (?:\w+ )?(?:built|found|available"
+        r"|support\w*|works?)"
+        r"|(?-i:NotSupported\w*)",
         "refusal",
         "failed-call",
         _next.RECORD,
         "A call was refused for what it was passed, or is not supported",
+    ),
+    # The word "kernel" means Linux here.
+    _class(
+        "driver-not-installed",
+        r"(?:linux )?kernel (?:modules?|headers?|sources?)\b|\w\.ko\b|\bdkms\b|nvidia-installer|depmod|modprobe",
+        "refusal",
+        "",
+        _next.DOCTOR,
+        "The GPU's Linux driver was not built, installed or loaded",
     ),
     _class(
         "memory-refused",
@@ -142,7 +155,7 @@ CLASSES = (
         "report",
         "hang",
         _next.HANG,
-        "Work on the device did not finish in time",
+        "Work on the GPU, or a wait for it, did not finish in time",
     ),
     _class(
         "wait-failed",
@@ -192,11 +205,11 @@ CLASSES = (
         r"|session|instance|adapter|platform|gpus?|handle|encoder|decoder|rtl|display|\w+\.so\b|\w+\.dll)"
         rf"|(?:initiali[sz]\w*|set ?up|creation|init)\b.{{0,40}}\b{_FAIL}|(?:driver|librar\w+"
         rf"|version)\b.{{0,40}}\b(?:mismatch|too old"
-        r"|insufficient|outdated)|permission denied|not permitted",
+        r"|insufficient|outdated)|permission denied|operation not permitted(?! when)",
         "refusal",
         "",
         _next.DOCTOR,
-        "The device, its driver or its runtime could not be used",
+        "The GPU or the software around it could not be used",
     ),
     _class(
         "object-not-created",
@@ -219,11 +232,12 @@ CLASSES = (
     ),
     _class(
         "part-missing",
-        r"not found|no such file|(?:cannot|can't|could(?: not|n't)|unable to|failed to) (?:find|locate|open|load|import)|\bmissing\b",
+        r"not found|no such file|(?:cannot|can't|could(?: not|n't)|unable to|failed to) (?:locate|open|load|import|find (?!any\b|an? "
+        r"(?:suitable|valid|usable)))|\bmissing\b",
         "refusal",
         "",
         _next.DOCTOR,
-        "A file or library that the GPU's software needs was not found",
+        "Something that the GPU's software needs was not found",
     ),
     _class(
         "internal-error",
@@ -249,9 +263,9 @@ CLASSES = (
     ),
     _class(
         "launch-failed",
-        rf"(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|execut\w+|running|run)\b{GAP}\b{_FAIL}"
+        rf"(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|execut\w+|invok\w+|running|run)\b{GAP}\b{_FAIL}"
         rf"|{_FAIL}\b{GAP}\b(?:launch\w*|enqueue\w*"
-        r"|dispatch\w*|submi\w+|execut\w+|run)\b",
+        r"|dispatch\w*|submi\w+|execut\w+|invok\w+|run)\b",
         "report",
         "device-error-reported",
         _next.SERIALISE,
@@ -276,6 +290,10 @@ CLASSES = (
         "A call of a GPU interface failed, and the line does not say with which error; earlier work may have caused it",
     ),
 )
+_NOTE = re.compile(r"(?:\S+: )?note: ")  # of a compiler, under its error
+LOOKED_FOR = ("no-device", "part-missing")
+_THING = re.compile(r"['\"`]([\w+-]{4,60})|\b(lib\w{3,60})")
+_FOUND = re.compile(r"\b(?:found|loaded|opened|using|succeeded)\b", re.IGNORECASE)
 VAGUE = ("launch-failed", "internal-error", "call-failed", "transfer-failed", "wait-failed")
 
 
@@ -300,7 +318,7 @@ def read(near: Near) -> Iterator[Event]:
     if unrecognised.leads_on(text, near):
         return
     kind = next((one for one in CLASSES if one.words.search(text)), None)
-    if kind is None or codelike(text) or unrecognised.is_code(text):
+    if kind is None or codelike(text) or unrecognised.is_code(text) or _NOTE.match(text):
         return
     where = place(text)
     late = "; the log shows where this was noticed, not which work caused it" if kind.role == "report" else ""
@@ -317,7 +335,16 @@ def read(near: Near) -> Iterator[Event]:
         next=kind.next,
         noticed=where if kind.role == "report" else "",
         sure=False,
-        warning=unrecognised.is_calm(text),
+        warning=unrecognised.is_calm(text) or (kind.kind in LOOKED_FOR and _found_later(text, near)),
+    )
+
+
+def _found_later(text: str, near: Near) -> bool:
+    """Was one of several names not there, and another one found in the next lines?"""
+    things = {(name[0] or name[1]).lower() for name in _THING.findall(text)}
+    return any(
+        _FOUND.search(line) and not unrecognised.reads_like_a_failure(line) and any(one in line.lower() for one in things)
+        for line in near.after(4)
     )
 
 

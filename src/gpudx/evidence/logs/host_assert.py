@@ -15,12 +15,12 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
 
 FORMAT = "host-assert"
-MARKS = ("CRITICAL **: ", "Assertion failed: ", "Assertion failed (", "Assertion `", "panicked at ", "Abort was called at ")
+MARKS = ("CRITICAL **: ", "Assertion failed: ", "Assertion failed (", "Assertion ", "panicked at", "Abort was called at ")
 _WINDOWS = re.compile(r"Assertion failed: (?P<condition>.+?),? (?:file|\() ?(?P<file>[^\s,]+), line (?P<line>\d+)")
 _OPENCV = re.compile(r"Assertion failed \((?P<condition>.+)\) in .+?, file (?P<file>[^\s,]+), line (?P<line>\d+)")
-_GLIBC = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+): .*?Assertion `(?P<condition>.+?)' failed")
+_GLIBC = re.compile(r"(?P<file>[^\s:]+\.\w+):(?P<line>\d+):? .*?Assertion [`']?(?P<condition>\S.*?)[`']? failed")
 _GLIB = re.compile(r"-CRITICAL \*\*: (?:[\d:.]+: )?(?P<where>\w+): assertion '(?P<condition>.+?)' failed")
-_PANIC = re.compile(r"(?:thread '[^']*' (?:\(\d+\) )?|^\s*)panicked at (?:'(?P<why>.*?)', )?(?P<file>[^\s:]+):(?P<line>\d+)")
+_PANIC = re.compile(r"(?:thread '[^']*' (?:\(\d+\) )?|^\s*)panicked at (?:'(?P<why>.*?)', )?(?P<file>(?:[A-Za-z]:)?[^\s:]+):(?P<line>\d+)")
 _BARE_PANIC = re.compile(r"(?:thread '[^']*' (?:\(\d+\) )?|^\s*)panicked at (\S.*)")
 _NEO = re.compile(r"Abort was called at (\d+) line in file:\s*(\S*)")  # Intel's compute runtime, UNRECOVERABLE_IF
 _LOST = re.compile(r"DeviceLost|device (?:is |was )?lost", re.IGNORECASE)  # is read by its own format
@@ -31,6 +31,8 @@ def read(near: Near) -> Iterator[Event]:
     if "block: [" in text or "Device-side" in text:
         return  # an assertion in a kernel
     found = _WINDOWS.search(text) or _GLIBC.search(text) or _OPENCV.search(text)
+    broken = text.rstrip().endswith("panicked at")  # pasted with a line break before the place
+    text = " ".join((text.rstrip(), *near.after(1))) if broken else text
     panic = _PANIC.search(text)
     if found:
         where = source(f"{found['file']}:{found['line']}") or f"{found['file'][-80:]}:{found['line']}"
@@ -53,8 +55,8 @@ def read(near: Near) -> Iterator[Event]:
         yield Event("host-assertion", "refusal", said, (("at", found["where"]),), warning=True, next=_next.RECORD)
     elif panic and not _LOST.search(text):
         where = source(f"{panic['file']}:{panic['line']}") or panic["file"][-80:]
-        line = near.line + text.endswith(":")  # Rust 1.73 and newer say why on the next line
-        why = next(iter(near.after(1)), "") if text.endswith(":") else panic["why"] or ""
+        line = near.line + broken + text.endswith(":")  # Rust 1.73 and newer say why on the next line
+        why = next(iter(near.after(2)[broken:]), "") if text.endswith(":") else panic["why"] or ""
         said = f"Rust panicked at {where}{f': {why.strip()[:160].rstrip(chr(46))}' if why.strip() else ''}."
         yield Event("rust-panic", "ending", said, (("at", where),), next=_next.RECORD, line=line)
     elif (panic := _BARE_PANIC.search(text)) and not _LOST.search(text):

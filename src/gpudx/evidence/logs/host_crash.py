@@ -58,9 +58,11 @@ MARKS = (
     "SIGFPE",
     "Segmentation fault",
     "segmentation fault",
+    " segfault",
     "EXC_BAD_ACCESS",
     "Access violation",
     "access violation",
+    "Access Violation",
     "0xC0000005",
     "0xc0000005",
     "EXCEPTION_ACCESS_VIOLATION",
@@ -89,14 +91,16 @@ MARKS = (
     *(mark for marks in LOCAL.values() for mark in marks),
 )
 _SIGNAL = re.compile(
-    r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|EXC_BAD_ACCESS|Access[ _]violation|0xC0000005)|(Bus error)|(\bAborted"
+    r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|\bsegfault(?:ed)?\b(?! at )|EXC_BAD_ACCESS|Access[ _]violation"
+    r"|0xC0000005)|(Bus error)|(\bAborted"
     r"|IOT instruction)|(Illegal instruction)|(Floating point exception)",
     re.IGNORECASE,
 )
 # A program may speak of signals without having met one.
 _MET = re.compile(
-    r"signal|segmentation fault|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus error|violation"
-    r"|^\s*(?:\S+: line \d+:.*)?(?:Illegal instruction|Floating point exception)|EXC_BAD|0xc0000005",
+    r"signal|segmentation fault|report\w* a segfault|segfaulted|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus "
+    r"error|violation"
+    r"|^\s*(?:\S+: line \d+:.*)?(?:Illegal instruction|Floating point exception)|EXC_BAD|0xc0000005|\(0x[0-9a-f]+\) at pc=",
     re.IGNORECASE,
 )
 # Messages of glibc (malloc.c, "malloc_printerr"; debug/fortify_fail.c), jemalloc and macOS about memory of the host that is damaged.
@@ -118,12 +122,16 @@ _DUMPED = re.compile(r"Process (\d+) \(([^)]{1,40})\) of user \d+ dumped core|\[
 _GAVE_UP = re.compile(r"\b(?:abort|raise|__assert_fail|__pthread_kill|pthread_kill|terminate)")
 _ADDRESS = re.compile(r"(?:fault addr(?:ess)?|si_addr|Fault Address)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE)
 _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
-_DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libpocl|qCLDrv", re.IGNORECASE)
+_DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libpocl|qCLDrv|pipe_\w+\.so|\w+_dri\.so"
+                     r"|libnvidia|amdocl|igdrcl|radeonsi|libvulkan_", re.IGNORECASE)
+_JAVA = re.compile(r"^#?\s*[CJVjv]  ?\[(\S+?)\]")  # "Problematic frame" of the Java runtime
 _TOMBSTONE = re.compile(r"(?:^|(?:F DEBUG *|[AF]/DEBUG\b[^:]*):)\s*\(?#\)?\d+ +pc +[0-9a-f]{6,16} +(.+)")
 TOMBSTONE = "adb logcat -b crash -d"
-_NUMBER = re.compile(r"received signal (4|6|7|8|11)\b")
+_NUMBER = re.compile(r"(?:received signal |^\s*Signal: )(4|6|7|8|11)\b")  # the second is coredumpctl's
 SIGNALS = {"4": "SIGILL", "6": "SIGABRT", "7": "SIGBUS", "8": "SIGFPE", "11": "SIGSEGV"}
 NAMES = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE")
+# "core dumped" in these languages.
+_KEPT = r"(?:核心|コアダンプ|코어|core|`core|Speicherabzug|стек|imagem|immagine)"
 MOST_LINES = 40
 LONGEST_SHELL = 120
 MOST_FRAMES = 3
@@ -161,7 +169,8 @@ def read(near: Near) -> Iterator[Event]:
     below = near.after(MOST_LINES)
     found = next((hit for hit in map(_ADDRESS.search, (near.text, *below[:8], *near.before(3))) if hit), None)
     value = int(found[1], 16) if found else None
-    frames = _frames(below) or [line for line in (*near.before(3), *below[:4]) if _DRIVER.search(line)][:MOST_FRAMES]
+    frames = _frames(below) or [match[1] for match in map(_JAVA.match, below[:12]) if match]
+    frames = frames or [line for line in (near.text, *near.before(3), *below[:4]) if _DRIVER.search(line)][:MOST_FRAMES]
     yield Event(
         kind="host-abort" if name == "SIGABRT" else "host-crash",
         role="ending",
@@ -186,8 +195,8 @@ def _dumped(name: str, pid: str, below: list[str]) -> Event:
 
 def _shell(name: str, text: str) -> Iterator[Event]:
     """A shell that reports a signal in another language: such a line says nothing else, or quotes a command."""
-    begins = re.match(r"(?:.*\d\s+)?\W*", text)
-    if len(text) > LONGEST_SHELL or begins is None or not text[begins.end() :].startswith(tuple(word.strip("`") for word in LOCAL[name])):
+    words = "|".join(re.escape(word.strip("` (")) for word in LOCAL[name])
+    if len(text) > LONGEST_SHELL or not re.search(rf"(?:^|\d\s+)\W*(?:{words})|(?:{words})\S{{0,4}} ?\({_KEPT}", text):
         return
     if name == "SIGKILL":
         yield Event("process-ended", "ending", "A process was killed (SIGKILL).", (("how", name),), next=_next.RECORD)

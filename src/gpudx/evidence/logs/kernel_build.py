@@ -91,7 +91,7 @@ _WHAT = (
     r"|OpenCL|CUDA|HIP|pipeline|code|library|device code)"
 )
 _CODE = (
-    r"(?:\bprogram\b|kernel\b|shader|(?:compute|graphics|render\w*|ray\w*) pipeline|code object|executable"
+    r"(?:\bprogram\b(?! Files)|kernel\b|shader|(?:compute|graphics|render\w*|ray\w*) pipeline|code object|executable"
     r"|\S+\.(?:cl|spv|cubin|hsaco|ptx|metallib)\b|(?:CUDA|HIP|GPU|device|cu|hip)\w* module|device code)"
 )
 _NOT = r"(?:failed|unable|could not|couldn't|cannot|can't|error|not able)"
@@ -104,7 +104,7 @@ _FAILED = re.compile(
     r"|error: (?:backend compiler failed|linking failed|Compiler frontend failed)|(?:nvrtc|hiprtc|comgr)\S*.{0,60}(?:fail|error)|ptxas "
     r"fatal|ld\.lld: error|lld: error"
     r"|clang(?:\+\+)?(?:-\d+)?: error: |error: unsupported GPU arch"
-    r"|error(?:\(s\))? while linking|llvm-link: error|Can't execute .{0,200}clang",
+    r"|PassManager::run failed|processing an MLIR pass pipeline|error(?:\(s\))? while linking|llvm-link: error|Can't execute .{0,200}clang",
     re.IGNORECASE,
 )
 _PTX = re.compile(r"ptx input, line (\d+); (error|fatal)\s*: (.+)")
@@ -127,13 +127,16 @@ _BARE = re.compile(
 _LINKED = re.compile(
     r"hidden symbol|kernel library|comgr|called by kernel|JIT session|\.bc\b|nvlink|unresolved extern", re.IGNORECASE
 )
-_LOADED = re.compile(r"\.so[\w.]*: undefined symbol")  # the words of the dynamic loader
+_LINUX = re.compile(r"kernel (?:modules?|headers?|sources?)\b|\w\.ko\b|\bdkms\b", re.IGNORECASE)  # a driver, no device code
+_LOADED = re.compile(  # the words of the dynamic loader
+    r"\.so[\w.]*: undefined symbol|(?:open|load)\w* .{0,60}(?:library|module|plugin)", re.IGNORECASE
+)
 LONGEST = 160
 
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if _FINE.search(text) or _ASSERTED.search(text) or unrecognised.leads_on(text, near):
+    if _LINUX.search(text) or _FINE.search(text) or _ASSERTED.search(text) or unrecognised.leads_on(text, near):
         return
     if found := _SYMBOL.search(text):
         kernel = _LINKED.search(" ".join((text, *near.after(2))))

@@ -90,7 +90,8 @@ _DRIVER = re.compile(
     r"|\w*smmu\w*)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"\bGSP task\b|\bPCI (?:device|ROM)\b|/bus/pci/|/devices/pci|device BAR\b|\bpci 0000:|gpu fault|\[drm|firmware image"
+_NAMED = re.compile(r"\bGSP task\b|\bPCI (?:device|ROM)\b|/bus/pci/|/devices/pci|device BAR\b|\bpci 0000:|gpu fault|\[drm(?![/\w])"
+                    r"|firmware image"
                     r"|binary "
                     r"firmware|gpu hang", re.IGNORECASE)
 _STACK = re.compile(
@@ -98,7 +99,7 @@ _STACK = re.compile(
 )
 # What lines of a kernel have and others do not: a source in brackets, a PCI or platform address, the time since the start.
 _KERNEL_LOG = re.compile(
-    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|\[drm|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
+    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|\[drm(?![/\w])|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
     r"|[0-9a-f]{6,}\.\w+:|NVRM|\bGSP task|\bPCI (?:device|ROM)\b|/bus/pci/|device BAR\b"
     r"|-GSL|\*\*\* gpu fault"
     r"|^\s*(?:drmn\d+|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
@@ -198,14 +199,16 @@ KINDS = (
     _kind(
         r"(?:fail\w*|unable|could ?n.t|cannot).{0,60}(?:init|probe|regulator|enable|load|bring up|start)|(?:init|probe|load"
         r"|start)\w*.{0,40}(?:fail|error)|RmInitAdapter failed|not supported on|unsupported (?:device|gpu|hardware|asic)"
-        r"|API mismatch|No NVIDIA (?:GPU|device)|Fatal error during GPU init|hw_init of IP block|GPU init",
+        r"|API mismatch|No NVIDIA (?:\w+ )?(?:GPU|device|adapter)|probe routine was not called|installed in this system is not supported"
+        r"|Fatal error during GPU init|hw_init of IP block|GPU init",
         "driver-init-failed",
         "refusal",
         "the driver could not start the device",
     ),
     _kind(
         r"timed? ?out|timeout|\bstalled\b|hang(?!check timer)|hung|hangcheck|lockup|stuck|not respond|failed to respon|wait(?:ing)? for "
-        r".{0,40}(?:fail|expired)|too long|no heartbeat|wedged|deadlock|-ETIME(?:DOUT)?\b|\b(?:error|ret|err|failed)\W{1,4}-(?:62|110)\b",
+        r".{0,40}(?:fail|expired)|too long|no heartbeat|wedged|deadlock|-ETIME(?:DOUT)?\b|\b(?:error|ret|err|failed)\W{1,4}-(?:62|110)\b"
+        r"|\(-(?:62|110)\)",
         "device-hang",
         "fault",
         "the device did not finish its work in time",
@@ -216,7 +219,7 @@ KINDS = (
         r"\b(?:GuC|HuC|GSC|GSP|SMU|SMC|PSP|MES|DMUB|GMU|MCU)\b.{0,60}(?:fail|dead|error|invalid|crash|refused)",
         "firmware-error",
         "refusal",
-        "firmware that runs on the device reported an error",
+        "firmware on the device failed or refused a request",
     ),
     _kind(
         r"reset (?:begin|fail|succeed|success|complete)|resetting|soft[- ]reset|hard[- ]reset|reset is needed|recover|VRAM is lost"

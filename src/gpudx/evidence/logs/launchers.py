@@ -50,6 +50,8 @@ MARKS = (
     "runner terminated",
     "runner process",
     "terminate called",
+    "uncaught exception of type",
+    "CrashLoopBackOff",
     "std::terminate",
     "unexpectedly",
     "signal: ",
@@ -85,6 +87,11 @@ MARKS = (
     "line ",
     "did not run successfully",
     "didn't terminate successfully",
+    "ernel crashed",
+    "ernel died",
+    "ernel appears to have died",
+    "estarting kernel",
+    "failed with error code",
     "crash has occurred",
     "rash detected",
     "improperly",
@@ -93,9 +100,10 @@ MARKS = (
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 _LIMIT = re.compile(r"DUE TO TIME LIMIT|(?:job|test|step) .{0,40}(?:time ?limit|timed out)", re.IGNORECASE)
 _MEMORY = re.compile(r"OOMKilled|oom[-_]kill|Out[- ]Of[- ]Memory|DUE TO MEMORY", re.IGNORECASE)
+_DEVICE = re.compile(r"\b(?:GPU|CUDA|VRAM|device memory)\b")
 _CODE = re.compile(
     r"(?:exit(?:ed)?(?:\s*(?:with|on))?\s*(?:code|status|value)?|exitcode|exit_code|ExitCode|exit status|non-zero exit status"
-    r"|return(?:ed)? code)\s*[:=]?\s*\(?(0x[0-9a-fA-F]{8}|-?\d{1,10})\b",
+    r"|return(?:ed)? code|(?:program|process|command) failed with error code)\s*[:=]?\s*\(?(0x[0-9a-fA-F]{8}|-?\d{1,10})\b",
     re.IGNORECASE,
 )
 _SIGNAL = re.compile(
@@ -109,6 +117,7 @@ _BUILD = re.compile(
     rf"|(?P<script>python setup\.py \w+|Building wheel for [\w.-]+ \S+) did not run successfully"
     rf"|^(?:\S*[/\\])?(?P<last>{_TOOL})\S*: (?:error: .{{0,80}}exit code|fatal: .{{0,80}}exit)"
 )
+_NOTEBOOK = re.compile(r"\bkernel (?:has )?(?:crashed|died|appears to have died)|^\s*restarting kernel\b", re.IGNORECASE)
 _RANK = re.compile(r"\brank\s*[:=]?\s*(\d+)|local_rank: (\d+)|task (\d+)|process rank (\d+)", re.IGNORECASE)
 # Frames of gdb, of glibc's backtrace, of Windows modules and of macOS, without the message that led to them.
 _FRAME = re.compile(
@@ -122,6 +131,9 @@ _PYTHON_ABOVE = re.compile(r"Traceback \(most recent call last\)|^(?:.{0,80}[\])
 _RAISED = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception)): \S.*")
 _GO = re.compile(r"^(?:goroutine \d+ \[|created by .+ in goroutine \d+)")
 _TERMINATE = re.compile(r"terminate called (?:after throwing an instance of ['‘]([^'’]+)['’]|without an active exception)")
+# The same, by LLVM's C++ library (Android, macOS).
+_UNCAUGHT = re.compile(r"terminating (?:due to|with) uncaught exception of type ([\w:<>, ]{2,80}?)(?:: (.{2,160})|:?\s*$)")
+_RESTARTED = re.compile(r"^\s*(\S{3,80})\s+\d+/\d+\s+(?:\S+:)?CrashLoopBackOff\s+(\d+)")  # kubectl get pods
 _OF_CUDA = re.compile(r"thrust::|cub::|rmm::|raft::|cuda::")  # their texts are those of CUDA, and of HIP
 _DIED = re.compile(
     r"\bKilled\b|process didn't terminate successfully|EngineDeadError|engine dead|EngineCore.{0,60}(?:died|dead|failed|fatal)"
@@ -155,6 +167,12 @@ def read(near: Near) -> Iterator[Event]:
             f"The C++ runtime ended the process: {what}{f' ({said[:160]})' if said else ''}.",
             found[1] or "",
         )
+    elif found := _UNCAUGHT.search(text):
+        said = f"The C++ runtime ended the process: an exception of type {found[1]} that was not caught"
+        yield _event("cpp-terminated", f"{said}{f' ({found[2].strip()})' if found[2] else ''}.", found[1])
+    elif found := _RESTARTED.match(text):
+        said = f"Kubernetes has restarted {found[1]} {found[2]} times; the reason is in its own output."
+        yield _event("process-ended", said, found[1], f"kubectl logs --previous {found[1]}")
     elif _LIMIT.search(text):
         yield _event(
             "over-time",
@@ -162,7 +180,7 @@ def read(near: Near) -> Iterator[Event]:
             "time",
             _next.HANG,
         )
-    elif _MEMORY.search(text):
+    elif _MEMORY.search(text) and not _DEVICE.search(text):
         yield _event("killed-for-memory", "The process was killed because host memory ran out.", "memory")
     else:
         yield from _ended(near)
@@ -184,6 +202,10 @@ def _ended(near: Near) -> Iterator[Event]:
             "The log has a stack trace of the Go runtime: it ended the process; the reason is above it.",
             "go",
         )
+        return
+    if _NOTEBOOK.search(near.text):
+        said = "The Python process of a notebook ended (Jupyter calls it the kernel); the reason is in its own output."
+        yield _event("process-ended", said, "notebook")
         return
     if found := _BUILD.search(near.text):
         tool = (found["tool"] or found["script"] or found["last"] or "").replace("\\", "/").rsplit("/", 1)[-1]

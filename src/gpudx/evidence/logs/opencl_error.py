@@ -87,6 +87,8 @@ WORDS = {
     name.removeprefix("CL_").replace("_", " ").lower(): code for name, code in NAMES.items() if name.startswith("CL_")
 }
 WORDS["illegal read or write to a buffer"] = -9999  # NVIDIA's text for it
+NO_MEANING = -9999  # NVIDIA returns it for faults of kernels, and for others that have no code
+_BUILDING = re.compile(r"build|compil|link", re.IGNORECASE)
 SETUP = (-1, -2, -3, -16, -1001)
 SEVERAL = (-38, -48, -50)  # a wrong value, or an object that was released
 LATE = (-5, -14, -36, -9999)  # what drivers return when earlier work failed
@@ -130,6 +132,8 @@ _SIZES = re.compile(
 def read(near: Near) -> Iterator[Event]:
     text = near.text
     code = None if _CODELIKE.search(text) else _status(text)
+    if code == NO_MEANING and _BUILDING.search(text):  # only kernels can access memory
+        return
     if code is None and (thrown := _THROWN.search(text)):
         beside = next((hit for hit in map(_BESIDE.search, (*near.before(4), *near.after(2))) if hit), None)
         code = int(beside[1]) if beside and int(beside[1]) in STATUSES else None

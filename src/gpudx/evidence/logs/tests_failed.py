@@ -36,6 +36,13 @@ MARKS = (
     "SIGABRT [",
     "SIGSEGV [",
     "ollowing tests",
+    "Failed Test",
+    "&&&& FAILED",
+    "[FAIL",
+    "[ERROR]",
+    "ests ran",
+    "est ran",
+    "ests run",
     "E   ",
     " FAILED",
     " FAIL",
@@ -51,6 +58,9 @@ _CTEST = re.compile(
 )
 _BAZEL = re.compile(r"^\s*//(\S+) +(?:\(cached\) )?(FAILED|TIMEOUT|FAILED TO BUILD|NO STATUS)\b")
 _PYTEST_ONE = re.compile(r"^(?:FAILED|ERROR) (\S+\.py::[^\s]+(?:\[.*?\])?)(?: - (.{1,160}))?")
+_SAMPLE = re.compile(r"^&&&& FAILED (\S.{0,80}?)(?: #|$)")  # NVIDIA's samples and trtexec
+_FAILED_LIST = re.compile(r"^\s*Failed Tests? ?(?:\(\d+\))? ?:\s*$")
+_LIT_NAME = re.compile(r"^\s+(\S+ :: \S+)\s*$")
 _LIT = re.compile(r"^(?:FAIL|TIMEOUT|UNRESOLVED): (.{2,120}?)(?: \(\d+ of \d+\))?$")
 _NEXTEST = re.compile(r"^\s*(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) \[ *[\d.]+s\] (.{2,300})$")
 # Browsers' platform tests: "FAIL [expected PASS] subtest: name".
@@ -66,7 +76,10 @@ _ANY = re.compile(
     r"|^\s*\d+[:.)] +(?P<b>\S.{1,78}?)\s*\.*\s+FAILED\b|^E +(?P<c>assert .{2,100})"
 )
 _LISTED = re.compile(r"^\s*\d+ - (\S+) \((?:Failed|SEGFAULT|Timeout|Subprocess \w+|ILLEGAL|BAD_COMMAND|Not Run|Exit code .+?|[A-Z]{4,})\)")
-_COUNTED = re.compile(r"[Nn]umber of (?:FAILED|failed) +tests?\W+([1-9]\d*)\b|\b(\d+) out of (\d+) tests? passed")
+_COUNTED = re.compile(r"[Nn]umber of (?:FAILED|failed) +tests?\W+([1-9]\d*)\b|\b(\d+) out of (\d+) tests? passed"
+    r"|^\s*([1-9]\d*) failed, \d+ passed\b|\b[Tt]ests? (?:ran|run|total)\W{1,3}\d+\b.{0,40}\b[Ff]ail(?:ed|ures)\W{1,3}([1-9]\d*)")
+# "Running test: fold ........ [FAILED]", "fold .... FAIL".
+_DOTTED = re.compile(r"^\s*(?:[Rr]unning )?(?:[Tt]est:? )?(?P<f>[\w./:<>\[\]-]{2,80})\s*[ .]{3,}\s*\[ ?(?:FAILED|FAIL|ERROR) ?\]")
 _LIST = re.compile(r"[Tt]he following tests (?:have )?(?i:failed)")
 LONGEST = 120
 CAUSES = {"test-flaky": ("order-or-timing",), "test-process-died": ("crash-outside-calls",)}
@@ -114,7 +127,7 @@ class Tests:
             at = source(f"{found[1]}:{found[2]}") or found[1]
             run = next((hit[1] for hit in map(_RUN.search, near.before(30)) if hit), "")
             yield _event("test-failed", f"{f'The test {run}' if run else 'A test'} failed at {at}.", run or at)
-        elif found := _EXPECTED.match(text) or _LIT.match(text.strip()) or _NEXTEST.match(text):
+        elif found := _SAMPLE.match(text) or _EXPECTED.match(text) or _LIT.match(text.strip()) or _NEXTEST.match(text):
             yield _event("test-failed", f"The test {found[1].strip()[:LONGEST]} failed.", found[1])
         elif found := _GTEST.search(text):
             name = found[2] or f"{found[1]} tests"
@@ -133,15 +146,18 @@ class Tests:
 
 
 def _in_words(near: Near) -> Iterator[Event]:
-    if found := _ANY.search(near.text):
+    if found := _DOTTED.search(near.text):
+        yield _event("test-failed", f"The test {found['f']} failed.", found["f"])
+    elif found := _ANY.search(near.text):
         name = next(filter(None, found.groups())).strip()
         said = f"A test failed: {name} does not hold." if found["c"] else f"The test {name} failed."
         yield _event("test-failed", said, name)
-    elif (found := _COUNTED.search(near.text)) and (found[1] or int(found[2][:9]) < int(found[3][:9])):
-        said = f"{found[1]} tests failed." if found[1] else f"{found[2]} of {found[3]} tests passed."
+    elif (found := _COUNTED.search(near.text)) and (found[1] or found[4] or found[5] or int(found[2][:9]) < int(found[3][:9])):
+        many = found[1] or found[4] or found[5]
+        said = f"{many} {'test' if many == '1' else 'tests'} failed." if many else f"{found[2]} of {found[3]} tests passed."
         yield _event("test-failed", said, said)
-    elif _LIST.search(near.text):
-        names = [hit[1] for hit in map(_LISTED.match, near.after(20)) if hit]
+    elif _LIST.search(near.text) or _FAILED_LIST.match(near.text):
+        names = [hit[1] for line in near.after(20) if (hit := _LISTED.match(line) or _LIT_NAME.match(line))]
         if names:
             said = f"{'The test' if len(names) == 1 else 'Tests'} {', '.join(names[:5])}{' and more' if len(names) > 5 else ''} failed."
             yield _event("test-failed", said, names[0])

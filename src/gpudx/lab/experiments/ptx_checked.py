@@ -35,6 +35,15 @@ What they report is real: two blocks, one of which writes, without an atomic ope
 at, and neither is code that the program has no PTX of.""",
     ),
     _row(
+        "shared-memory",
+        "shared",
+        """CUDA kernels fill their shared memory with large numbers when a block begins, and check how they use it.
+
+They report reads of shared memory that the block never wrote, plain writes that race with atomic operations of other warps, and calls
+such as __shfl_sync whose mask names lanes that a branch has led elsewhere. The first 16 blocks of each launch are looked at.
+A read of what was not written is only reported where the run fails with these numbers: some programs read more than they use.""",
+    ),
+    _row(
         "numbers",
         "nan",
         """CUDA kernels report the first NaN, or infinity, that they make of other numbers.

@@ -1,0 +1,105 @@
+"""A launch was given two parts of one buffer that overlap, and writes one of them.
+
+Sub-buffers are parts of a buffer. Two that share some bytes, so that neither lies inside the other, are rarely meant: an offset was
+counted in elements, or in the wrong unit, and one part begins inside the other. What a kernel writes into one part then changes what it
+reads from the other, in an order that nothing fixes (OpenCL API specification, clCreateSubBuffer: such accesses are undefined).
+
+Example:
+
+    region.origin = used;  region.size = count * sizeof(float);
+    part = clCreateSubBuffer(arena, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    used += count;                                  // elements: the next part begins at a quarter of this one
+
+Fix it by counting offsets and sizes in bytes, in one place.
+
+The same part given twice, a buffer together with a part of it, and parts that are only read are not reported: programs do that on
+purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.detectors._words import argument as argument_of
+from gpudx.facts import Facts
+from gpudx.facts.accesses import WRITE
+from gpudx.facts.allocated import allocation_of
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
+from gpudx.text import plural
+
+ID = "arguments-overlap"
+CAUSE = Cause(
+    id=ID,
+    title="Two memory arguments of one launch overlap, and the kernel writes one of them",
+    refutes_if="The kernel uses no byte that both parts have.",
+    fix=("Count offsets and sizes of the parts in bytes, so that each begins where the one before ends.",),
+    predicts=(("recorded", "the two parts share the same bytes in every run"),),
+    kind=FIXED,
+)
+SHOWN = 20
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per kernel and pair of arguments; launches after the first are counted."""
+    table, objects = facts.accesses, facts.objects.table
+    rows = table[(table["argument"] >= 0) & (objects["parent"][table["object"]] >= 0)]
+    if not len(rows):
+        return
+    rows = rows[np.argsort(rows["position"], kind="stable")]
+    found: dict[tuple[int, int, int, int, int], list[int]] = {}
+    positions, starts = np.unique(rows["position"], return_index=True)
+    for position, uses in zip(positions.tolist(), np.split(rows, starts[1:]), strict=True):
+        for first, second in combinations([(int(u["object"]), int(u["argument"]), int(u["how"])) for u in uses], 2):
+            if (first[2] | second[2]) & WRITE and _shared(facts, first[0], second[0]):
+                kernel = int(facts.launches.kernel[facts.launches.at_position(position) or 0])
+                found.setdefault((kernel, *first[:2], *second[:2]), []).append(position)
+    for (_, one, at, other, beside), launches in list(found.items())[:SHOWN]:
+        yield _finding(facts, run, launches, (one, at), (other, beside))
+
+
+def _shared(facts: Facts, one: int, other: int) -> int:
+    """Bytes that both parts have, 0 where one lies inside the other."""
+    table = facts.objects.table
+    if table["parent"][one] != table["parent"][other]:
+        return 0
+    (first, first_end), (second, second_end) = ((int(table["offset"][r]), int(table["offset"][r] + table["size"][r])) for r in (one, other))
+    inside = (first <= second and second_end <= first_end) or (second <= first and first_end <= second_end)
+    return 0 if inside else max(0, min(first_end, second_end) - max(first, second))
+
+
+def _finding(facts: Facts, run: Run, launches: list[int], one: tuple[int, int], other: tuple[int, int]) -> Finding:
+    site = facts.sites.at(launches[0], argument=other[1])
+    row = facts.launches.at_position(launches[0])
+    kernel = int(facts.launches.kernel_row[row]) if row is not None else -1
+    names = [argument_of(facts, kernel, at) for _, at in (one, other)]
+    shared = _shared(facts, one[0], other[0])
+    places = [f"{name} is {_place(facts, part)}" for name, (part, _) in zip(names, (one, other), strict=True)]
+    return Finding(
+        id=ID,
+        severity="error" if run.failed else "warning",
+        message=f"Kernel {site.kernel} (launch {site.launch}) was given overlapping memory: {places[0]}, {places[1]}; "
+        f"they share {plural(shared, 'byte')}.",
+        evidence=(
+            *(Evidence(f"{_place(facts, part)}, made by call {int(facts.objects.table['born'][part]) + 1}") for part, _ in (one, other)),
+            Evidence(f"{plural(len(launches), 'launch', 'launches')} of {site.kernel} had both parts", (site.number,)),
+        ),
+        site=site,
+        count=len(launches),
+        allocation=allocation_of(facts, other[0], "live"),
+        root=facts.sites.at(int(facts.objects.table["born"][other[0]])),
+        causes=(ID,),
+        attribution="probable",
+        because="The two parts share bytes, and the kernel may write them; whether it uses those bytes is not shown.",
+        facts=(("kernel", site.kernel or "?"), ("arguments", f"{one[1]} {other[1]}")),
+    )
+
+
+def _place(facts: Facts, row: int) -> str:
+    table = facts.objects.table
+    first, size = int(table["offset"][row]), int(table["size"][row])
+    return f"bytes {first:,} to {first + size - 1:,} of {facts.objects.label(int(table['parent'][row]))}"

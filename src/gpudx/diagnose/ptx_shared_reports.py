@@ -1,0 +1,170 @@
+"""What kernels with checks of shared memory and of warp-wide instructions reported (ptx_checks/shared.py), as findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from gpudx.backends.mangling import demangle
+from gpudx.diagnose.kernel_check_reports import Failure
+from gpudx.kernel_checks.plan import Site as Place
+from gpudx.model import Access, Evidence, Finding, Site
+from gpudx.text import plural
+
+RACE, UNWRITTEN, ABSENT = "kernel-check-shared-race", "kernel-check-shared-unwritten", "kernel-check-lanes"
+LANES = 32
+REPORTED = "The kernel checked itself and reported both accesses."
+READ = (
+    "The kernel checked itself and reported the read. Shared memory was filled with a large number in this run; that the program fails "
+    "because of it is not shown."
+)
+LEFT = "The kernel recorded which lanes went the other way, and which lanes the mask names."
+RACE_STEPS = (
+    "Put __syncthreads() between the code that sets the shared memory and the code that uses it, where all threads of the block reach it.",
+)
+READ_STEPS = (
+    "Set every element of the shared array that is read, or read only those that were set; put __syncthreads() between the two.",
+)
+ABSENT_STEPS = (
+    "Move the warp-wide call out of the branch, so that all lanes that the mask names execute it.",
+    "Or compute the mask before the branch, with __ballot_sync(0xffffffff, condition), and pass it to the call.",
+)
+
+
+def findings(found: Sequence[Failure], place_of: Callable[[Failure, int], Place | None]) -> Iterator[Finding]:
+    """One finding per launch and kind. Memory that is read while another warp sets it is a race, and not uninitialized."""
+    raced: set[int] = set()
+    seen: set[tuple[int, str]] = set()
+    for f in sorted((one for one in found if one.site.kind in ("shared", "warp")), key=lambda one: one.kind != "race"):
+        if (f.position, f.kind) in seen or (f.kind == "uninitialized" and f.position in raced):
+            continue
+        seen.add((f.position, f.kind))
+        if f.kind == "race":
+            raced.add(f.position)
+            yield _race(f, place_of(f, f.more & 0xFFFF))
+        elif f.kind == "uninitialized":
+            yield _unwritten(f, sum(one.kind == f.kind and one.position == f.position for one in found))
+        elif f.kind == "barrier":
+            yield _absent(f)
+
+
+def _race(f: Failure, other: Place | None) -> Finding:
+    site, before = f.facts.sites.at(f.position), _where(other) if other else ""
+    deed, was = ("writes", "used") if f.writes and not f.atomic else ("updates atomically", "writes")
+    return Finding(
+        id=RACE,
+        severity="error",
+        message=(
+            f"Warps of kernel {_name(f, site)} (launch {site.launch}) race for shared memory: thread {_triple(f.local)} {deed} "
+            f"{plural(f.width, 'byte')}{_at(f.site)} that thread {f.more >> 32:,} of the block {was}"
+            f"{f' at {before}' if before else ''}, and no barrier separates the two."
+        ),
+        evidence=(
+            Evidence(f"thread {_triple(f.local)} of block {_triple(f.group)} executed `{f.site.text}`", (site.number,)),
+            Evidence(f"thread {f.more >> 32:,} is in another warp and had passed as many barriers", (site.number,)),
+            *((Evidence(f"it executed `{other.text}`", (site.number,)),) if other else ()),
+        ),
+        site=site,
+        causes=("race-in-kernel",),
+        facts=(("kernel", site.kernel or "?"), ("line", str(f.site.line)), ("space", "shared")),
+        certainty="observed",
+        attribution="this",
+        because=REPORTED,
+        steps=RACE_STEPS,
+        access=_access(f, site, "write" if f.writes else "read"),
+    )
+
+
+def _unwritten(f: Failure, places: int) -> Finding:
+    site = f.facts.sites.at(f.position)
+    return Finding(
+        id=UNWRITTEN,
+        severity="warning",
+        message=(
+            f"Kernel {_name(f, site)} (launch {site.launch}) reads {plural(f.width, 'byte')} of shared memory{_at(f.site)} that no "
+            "thread of the block has written."
+        ),
+        evidence=(
+            Evidence(f"thread {_triple(f.local)} of block {_triple(f.group)} read it with `{f.site.text}`", (site.number,)),
+            *((Evidence(f"{places:,} statements of the kernel read such memory", (site.number,)),) if places > 1 else ()),
+            Evidence("in this run shared memory held 0x7f7f7f7f in every word when a block began", (site.number,)),
+        ),
+        site=site,
+        causes=("read-before-write",),
+        facts=(("kernel", site.kernel or "?"), ("line", str(f.site.line)), ("space", "shared")),
+        certainty="observed",
+        attribution="probable",
+        because=READ,
+        steps=READ_STEPS,
+        access=_access(f, site, "read"),
+    )
+
+
+def _absent(f: Failure) -> Finding:
+    site, lanes = f.facts.sites.at(f.position), f.offset & 0xFFFFFFFF
+    branch = f.other
+    op = f.site.text.split(" ")[0]
+    count = lanes.bit_count()
+    return Finding(
+        id=ABSENT,
+        severity="error",
+        message=(
+            f"Kernel {_name(f, site)} (launch {site.launch}) executes {op}{_at(f.site)} with a mask that names "
+            f"{plural(count, 'lane')} which did not reach it: they went the other way"
+            f"{f' at the branch{_at(branch)}' if branch else ' at a branch'}."
+        ),
+        evidence=(
+            Evidence(f"thread {_triple(f.local)} of block {_triple(f.group)} executed `{f.site.text}`", (site.number,)),
+            Evidence(f"lanes {_ranges(lanes)} of its warp are named by the mask and took the other way", (site.number,)),
+        ),
+        site=site,
+        causes=("barrier-misuse",),
+        facts=(("kernel", site.kernel or "?"), ("line", str(f.site.line)), ("lanes", f"{lanes:#010x}")),
+        certainty="observed",
+        attribution="this",
+        because=LEFT,
+        steps=ABSENT_STEPS,
+        access=_access(f, site, ""),
+    )
+
+
+def _access(f: Failure, site: Site, kind: str) -> Access:
+    return Access(
+        kind=kind,  # type: ignore[arg-type]
+        by="kernel",
+        kernel=site.kernel or "",
+        width=f.width or None,
+        block=f.group,
+        thread=f.local,
+        source=_where(f.site),
+        space="shared" if kind else "",
+        seen_by="kernel check",
+    )
+
+
+def _ranges(lanes: int) -> str:
+    """ "1, 3 to 5 and 31"."""
+    found: list[list[int]] = []
+    for lane in (one for one in range(LANES) if lanes >> one & 1):
+        if found and found[-1][-1] == lane - 1:
+            found[-1].append(lane)
+        else:
+            found.append([lane])
+    words = [str(one[0]) if len(one) == 1 else f"{one[0]} to {one[-1]}" for one in found]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _name(f: Failure, site: Site) -> str:
+    return site.kernel or demangle(f.site.kernel)
+
+
+def _at(place: Place) -> str:
+    where = _where(place)
+    return f" at {where}" if where else ""
+
+
+def _where(place: Place) -> str:
+    return f"{place.file.rpartition('/')[2]}:{place.line}" if place.file and place.line else ""
+
+
+def _triple(one: tuple[int, int, int]) -> str:
+    return f"({one[0]},{one[1]},{one[2]})"
