@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -114,6 +115,13 @@ class Numbers:
             if each:
                 ids["get_local_size", axis], ids["get_num_groups", axis] = each, -(-total // each)
         return World(ids, {one.argument: one.value for one in self.scalars})
+
+    def global_offset(self, axis: int) -> int:
+        """That get_global_id counts from; 0 where it is not known, because the driver chose the size of groups."""
+        f = self.f
+        group = self.f.facts.launches.geometry(self.launch)[1] if self.launch is not None else ()
+        each = group[axis] if axis < len(group) else 0
+        return 0 if f.group[axis] and not each else f.item[axis] - f.local[axis] - f.group[axis] * each
 
     def _group_size(self, axis: int) -> int:
         """Where the driver chose it: from a work-item of another group than the first (without an offset of the launch)."""
@@ -612,6 +620,22 @@ def _one_more(n: Numbers) -> Why | None:
     return None
 
 
+def _offset_twice(n: Numbers) -> Why | None:
+    """The launch has a global offset, which get_global_id includes, and an argument adds the same number again."""
+    if n.tree is None or n.solved is None:
+        return None
+    added = [_core(term) for sign, term in _summands(n.tree) if sign > 0]
+    for axis in {int(one[2]) for one in added if one[0] == "id" and one[1] == "get_global_id"}:
+        offset = n.global_offset(axis)
+        again = [one for one in added if one[0] == "argument" and n.solved.arguments.get(one[1]) == offset]
+        if offset > 0 and again and 0 <= n.index - offset < n.held:
+            name = again[0][2]
+            text = f"get_global_id({axis}) starts at {offset:,}, the global offset of the launch, and `{name}` adds {offset:,} again."
+            step = f"Pass 0 for `{name}`, or launch without a global offset."
+            return Why("out-of-bounds-access", text, (step,), n.setter(again[0][1]))
+    return None
+
+
 def _exchanged(n: Numbers) -> Why | None:
     """With two arguments exchanged, the last work-item accesses the last element, here and wherever else the kernel uses them. Where
     another access fits as it is, the index is wrong and not the order of the arguments."""
@@ -635,6 +659,64 @@ def _exchanged(n: Numbers) -> Why | None:
         step = f"Swap arguments {a.argument} ({a.label}) and {b.argument} ({b.label}) where they are set."
         return Why("argument-order", text, (step,), n.setter(a.argument))
     return None
+
+
+def _exchanged_buffers(n: Numbers) -> Why | None:
+    """Two buffers of the same type, each of which has the size that the kernel needs of the other one."""
+    thing = n.f.thing
+    if thing is None or thing.kind != "argument" or n.is_local or n.launch is None or n.held < LEAST:
+        return None
+    given = {int(one["index"]): one for one in n.f.facts.launches.values(n.launch) if one["object"] >= 0}
+    mine, sizes = given.get(thing.index), n.f.facts.objects.table["size"]
+    need = _needed(n, thing.index)
+    if mine is None or need is None or need <= n.held:
+        return None
+    found = []
+    for index, other in given.items():
+        held = int(sizes[other["object"]]) // n.element
+        fits = need <= held < 2 * need and other["object"] != mine["object"]
+        if index != thing.index and fits and _is_same_type(mine, other) and _needed(n, index) == n.held:
+            found.append((index, other, held))
+    if len(found) != 1:  # with two that fit, neither is known to be meant
+        return None
+    index, other, held = found[0]
+    label = f"`{other['declared'].name}`" if other["declared"].name else f"argument {index}"
+    text = (
+        f"Arguments {min(index, thing.index)} and {max(index, thing.index)} look swapped: {n.name} got {n.f.size:,} bytes and needs "
+        f"{need * n.element:,}, {label} got {held * n.element:,} bytes and needs {n.f.size:,}."
+    )
+    step = f"Swap arguments {thing.index} ({n.name}) and {index} ({label}) where they are set."
+    return Why("argument-order", text, (step,), n.setter(thing.index))
+
+
+def _is_same_type(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    a, b = one["declared"], other["declared"]
+    return a is not None and b is not None and (a.type, a.space) == (b.type, b.space)
+
+
+def _needed(n: Numbers, argument: int) -> int | None:
+    """Elements of an argument's buffer that the launch needs; None where one of the accesses is not understood. Work-items that only
+    fill up the last group are taken to do nothing."""
+    assert n.launch is not None
+    kernel, ends = n.f.facts.launches.name(n.launch), []
+    for site in n.f.sites:
+        if site.kind != "access":
+            continue
+        here = [site.index] if site.kernel == kernel and site.argument == argument else []
+        ways = here or [one.index for one in site.ways if one.kernel == kernel and one.argument == argument]
+        ends += [values.largest(json.loads(way), n.world, _extents(n)) if way else None for way in ways]
+    known = [one for one in ends if one is not None]
+    return max(known) + 1 if ends and len(known) == len(ends) else None
+
+
+def _extents(n: Numbers) -> dict[tuple[str, int], int]:
+    """How many values each id has: of the global ones those that an argument counts, where the launch is rounded up from it."""
+    found = {one: last + 1 for one, last in _last_ids(n.world).items()}
+    for axis in range(3):
+        counted = [one.value for one in n.scalars if _is_launched(n, one.value, axis)]
+        if counted:
+            found["get_global_id", axis] = min(counted)
+    return found
 
 
 def _last(tree: Tree, world: World) -> int | None:
@@ -834,6 +916,8 @@ RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _float_as_count,
     _last_chunk,
     _bytes_per_element,
+    _offset_twice,
+    _exchanged_buffers,
     _exchanged,
     _stride_in_bytes,
     _one_more,

@@ -102,6 +102,8 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     if state.symptom == "settled":
         if any(one.cause in UNSAID for one in state.before) and _is_open(INDICES, state, runnable):
             return INDICES
+        if any(trial.ending == "timeout" for trial in state.trials):
+            return None  # the record shows what it waits for; another run would wait as long
         wanted = Step("recorded", "whether it repeats", REPEAT)
         return wanted if _made(state.trials, "recorded") < REPEAT else None
     plan: Sequence[Step] = PLANS[state.symptom]

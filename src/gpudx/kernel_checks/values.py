@@ -202,6 +202,38 @@ def _by_trying(tree: Tree, index: int, world: World, missing: list[Tree], ranges
     return found
 
 
+MONOTONE = ("number", "id", "argument", "counter", "named", "to", "+", "-", "*", "call")
+MOST_CORNERS = 10  # ids and counters; each has two ends
+
+
+def largest(tree: Tree, world: World, extents: Mapping[tuple[str, int], int]) -> int | None:
+    """The largest value over all work-items and iterations of loops; None where the source leaves that open. `extents` has how many
+    values each id has. Sums and products are largest where each part is at one of its ends."""
+    if any(one[0] not in MONOTONE or (one[0] == "call" and one[1] not in ("max", "min", "clamp")) for one in _computed(tree)):
+        return None
+    ids = {(one[1], one[2]) for one in _computed(tree) if one[0] == "id" and one[1] not in SIZES}
+    counters = _left_open(tree, replace(world, open={}))
+    ranges = [_values_of(one, world) for one in counters]
+    if not ids <= set(extents) or len(ids) + len(counters) > MOST_CORNERS or not all(ranges):
+        return None
+    found = []
+    for corner in product(*([(0, extents[one] - 1) for one in ids] + [(one[0], one[-1]) for one in ranges if one])):
+        at = dict(zip(ids, corner, strict=False))
+        opened = dict(zip((one[1] for one in counters), corner[len(ids) :], strict=True))
+        found.append(_or_none(tree, replace(world, ids={**world.ids, **at}, open=opened)))
+    known = [one for one in found if one is not None]
+    return max(known) if len(known) == len(found) else None
+
+
+def _computed(tree: Tree) -> Iterator[Tree]:
+    """The tree and the trees in it that its value is made of: not the head of a counter's loop."""
+    yield tree
+    if tree[0] not in OPEN:
+        for one in tree[1:]:
+            if isinstance(one, list):
+                yield from _computed(one)
+
+
 # ---- what a reader wants of it ----
 
 

@@ -219,7 +219,7 @@ KINDS = (
         r"\b(?:GuC|HuC|GSC|GSP|SMU|SMC|PSP|MES|DMUB|GMU|MCU)\b.{0,60}(?:fail|dead|error|invalid|crash|refused)",
         "firmware-error",
         "refusal",
-        "firmware that runs on the device reported an error",
+        "firmware on the device failed or refused a request",
     ),
     _kind(
         r"reset (?:begin|fail|succeed|success|complete)|resetting|soft[- ]reset|hard[- ]reset|reset is needed|recover|VRAM is lost"
