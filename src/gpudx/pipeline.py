@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gpudx import __version__, casefile, native
 from gpudx.detectors import Run, examine_all
-from gpudx.diagnose import diagnose, instruments, ranks, runtime_words, watched_runs
+from gpudx.diagnose import diagnose, instruments, left_undone, ranks, runtime_words, watched_runs
 from gpudx.diagnose.branching_barriers import doubted
 from gpudx.diagnose.entries import unexplained
 from gpudx.diagnose.explained import explained
@@ -23,8 +23,6 @@ from gpudx.diagnose.parts import Parts
 from gpudx.diagnose.printed_faults import one_fault, with_sizes
 from gpudx.diagnose.processes import first_to_fail
 from gpudx.diagnose.recorded_processes import processes_of
-from gpudx.errors import UserError
-from gpudx.evidence import models
 from gpudx.evidence.models import ModelFile
 from gpudx.facts import Facts, derive
 from gpudx.identity import identify
@@ -76,7 +74,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     checked = instruments.look(run, facts, command, case_dir)
     contracts = _contracts(stated, facts)
     dumped, unread_dumps = of_dumps(case_dir / DUMPS, facts, outcome)
-    known, unread_models = _models(run, traces, stated)
+    known, unread_models = (stated.models, []) if stated.models else opened.read_models(run, [trace.maps for trace in traces])
     mismatches, compared = _with_models(known, facts)
     merged = merge(
         [
@@ -114,8 +112,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *unread_dumps,
             *unread_models,
             *presence.blind,
-            *_second_loaders(facts),
-            *_words_off(facts),
+            *left_undone.not_seen(facts),
             *checked.unchecked,
             *identity.unknown,
         ),
@@ -157,36 +154,6 @@ def _with_models(known: Sequence[ModelFile], facts: Sequence[Facts]) -> tuple[li
     from gpudx.diagnose import model_numbers
 
     return list(model_numbers.find(known, facts)), [model_numbers.instrument(known, facts)]
-
-
-def _words_off(facts: Iterable[Facts]) -> list[str]:
-    """A sentence for each part of a framework that could not be followed."""
-    found = [told for one in facts for told in one.tellings.of("off")]
-    return list(dict.fromkeys(f"PyTorch's {told.text('what')} could not be followed ({told.text('why')})." for told in found))
-
-
-def _second_loaders(facts: Iterable[Facts]) -> list[str]:
-    """A sentence for each process with calls that may be missing from its trace."""
-    return [
-        f"Process {one.trace.pid} has {len(one.second_loader)} OpenCL loaders ({', '.join(one.second_loader)}): calls through one of "
-        "them may be missing from the trace, so nothing was concluded from missing calls."
-        for one in facts
-        if one.second_loader
-    ]
-
-
-def _models(run: RunResult, traces: Iterable[Trace], stated: Stated) -> tuple[Sequence[ModelFile], list[str]]:
-    """The models that the user named, else those that the program was given or opened; a sentence for each unreadable one."""
-    if stated.models:
-        return stated.models, []
-    found, unreadable = [], []
-    for path in opened.models(run, [trace.maps for trace in traces]):
-        try:
-            model = models.read(path)
-            found += [model] if model.fields or model.tensors else []  # some other config.json
-        except UserError as error:
-            unreadable.append(str(error))
-    return found, unreadable
 
 
 def _diagnosis(

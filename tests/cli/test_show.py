@@ -108,6 +108,26 @@ def test_hostile_names(capsys: pytest.CaptureFixture[str], tmp_path: Path, analy
     assert list(rows)[1][4] == "k\\x1b[2J\\x0a" + "x" * 500
 
 
+@pytest.mark.parametrize(
+    ("folders", "opened"),
+    [
+        (("runs/001-recorded/traces", "runs/002-checked/traces"), "runs/001-recorded"),
+        (("runs/001-recorded", "runs/002-checked/traces"), "runs/002-checked"),
+        (("traces", "runs/001-recorded/traces"), ""),
+        (("runs/001-recorded",), ""),
+    ],
+)
+def test_case_of_an_investigation_shows_its_first_recorded_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folders: tuple[str, ...], opened: str
+) -> None:
+    asked = []
+    monkeypatch.setattr(sys.modules["gpudx.trace"], "open_case", lambda place: asked.append(place) or [SimpleNamespace(pid=1)])
+    for folder in folders:
+        (tmp_path / folder).mkdir(parents=True)
+    show.load(tmp_path, "errors")
+    assert asked == [tmp_path / opened]
+
+
 def test_wrong_use(tmp_path: Path, analysis: SimpleNamespace) -> None:
     with pytest.raises(UserError, match="exclude each other"):
         show.command(tmp_path, What.calls, first=1, last=1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudx.facts.instruction import KEPT_AT, NAMES, Access, accesses, impossible_access
+from gpudx.facts.instruction import KEPT_AT, NAMES, Access, accesses, faulting_access, impossible_access
 from gpudx.trace.last_words import LastWords
 
 VALUES = {name: 0x1000 * (number + 1) for number, name in enumerate(NAMES)}
@@ -54,7 +54,7 @@ ONE = {
     "fldl (%rcx)": ("rcx", False),
 }
 NOTHING = ("mov %rax, %rcx", "nop", "lea (%rax), %rcx", "xor %eax, %eax", "vzeroupper", "mov %fs:(%rax), %rcx",
-           "prefetcht0 (%rax)", "vgatherdps %ymm1, (%rax,%ymm2,4), %ymm3", "jmp .+5", "vmovups 0x40(%r10), %zmm1")  # fmt: skip
+           "prefetcht0 (%rax)", "jmp .+5", "vmovups 0x40(%r10), %zmm1")  # fmt: skip
 
 
 @needs_as
@@ -79,11 +79,11 @@ def test_string_instructions_have_two_operands(tmp_path: Path) -> None:
     assert (write.address, write.writes) == (VALUES["rdi"], True)
 
 
-def words(code: bytes, vouched: bool = False, **values: int) -> LastWords:
+def words(code: bytes, vouched: bool = False, address: int = 0, **values: int) -> LastWords:
     kept = [VALUES[NAMES[KEPT_AT.index(n)]] for n in range(len(NAMES))]
     for name, value in values.items():
         kept[KEPT_AT[NAMES.index(name)]] = value
-    return LastWords(signal.SIGSEGV, 1 if vouched else 128, 1, 0, 0, 0, tuple(kept), b"", 0.0, 0, vouched, False, code)
+    return LastWords(signal.SIGSEGV, 1 if vouched else 128, 1, address, 0, 0, tuple(kept), b"", 0.0, 0, vouched, False, code)
 
 
 BAD = 0xDEADBEEFDEADBEEF
@@ -93,7 +93,7 @@ BAD = 0xDEADBEEFDEADBEEF
 def test_an_address_that_no_memory_can_have(tmp_path: Path) -> None:
     code = assembled("mov 0x10(%rax), %rcx", tmp_path)
     found = impossible_access(words(code, rax=BAD))
-    assert found == Access(BAD + 0x10, False, "rax + 0x10", (("rax", BAD),))
+    assert found == Access(BAD + 0x10, False, "rax + 0x10", (("rax", BAD),), width=8)
     assert impossible_access(words(code)) is None  # an address like any other: something else was wrong
     assert impossible_access(words(code, vouched=True, rax=BAD)) is None  # the kernel named one
 
@@ -137,3 +137,48 @@ def test_nothing_kept() -> None:
     assert accesses(b"", REGISTERS) == []
     assert accesses(b"\0" * 16, REGISTERS) == []
     assert accesses(b"\x48\x8b\x00", ()) == []
+
+
+WIDTHS = {
+    "movss (%rax), %xmm0": 4, "movsd %xmm0, (%rax)": 8, "vmovss (%rax,%rcx,4), %xmm1": 4, "vmovsd %xmm1, (%rax,%rcx,8)": 8,
+    "vmovups (%rax), %ymm0": 32, "movups (%rax), %xmm0": 16, "vaddss (%rax), %xmm0, %xmm1": 4, "mulsd (%rax), %xmm0": 8,
+    "movzbl (%rax), %ecx": 1, "movswl (%rax), %ecx": 2, "movslq (%rax,%rcx,4), %rdx": 4, "movb %cl, (%rax)": 1,
+    "movw %cx, (%rax)": 2, "movl %ecx, (%rax)": 4, "movq %rcx, (%rax)": 8, "addl $1, (%rax)": 4, "vmovd %xmm0, (%rax)": 4,
+    "vmovq %xmm0, (%rax)": 8, "lock incl (%rax)": 0,
+}  # fmt: skip
+
+
+@needs_as
+@pytest.mark.parametrize("text", WIDTHS)
+def test_the_width_of_an_access(text: str, tmp_path: Path) -> None:
+    (found,) = accesses(assembled(text, tmp_path), REGISTERS)
+    assert found.width == WIDTHS[text]
+
+
+@needs_as
+def test_the_index_of_an_access(tmp_path: Path) -> None:
+    code = assembled("movss (%rax,%rcx,4), %xmm0", tmp_path)
+    rax, rcx = VALUES["rax"], VALUES["rcx"]
+    found = faulting_access(words(code, vouched=True, address=rax + rcx * 4))
+    assert found is not None and found.index == ("rcx", rcx, 4)
+    assert faulting_access(words(code, vouched=True, address=rax + rcx * 4 + 64)) is None, "another instruction's"
+
+
+@needs_as
+@pytest.mark.parametrize(
+    ("text", "base", "width", "writes"),
+    [
+        ("vgatherdps %ymm1, (%rax,%ymm2,4), %ymm3", "rax", 4, False),
+        ("vgatherqps 8(%rax,%zmm2,4), %ymm3{%k1}", "rax + 8", 4, False),
+        ("vgatherdpd 16(%r9,%ymm2,8), %zmm3{%k1}", "r9 + 16", 8, False),
+        ("vscatterdps %zmm3, (%r8,%zmm2,4){%k1}", "r8", 4, True),
+    ],
+)
+def test_the_index_of_a_gather_or_scatter_follows_from_the_address(
+    text: str, base: str, width: int, writes: bool, tmp_path: Path
+) -> None:
+    code, start = assembled(text, tmp_path), eval(base, dict(VALUES))
+    found = faulting_access(words(code, vouched=True, address=start + 1000 * width))
+    assert found is not None and (found.width, found.writes) == (width, writes)
+    assert found.index == ("a vector register", 1000, width)
+    assert faulting_access(words(code, vouched=True, address=start + 1000 * width + 1)) is None

@@ -14,9 +14,8 @@ from elftools.elf.elffile import ELFFile
 
 from gpudx.elf.abbreviations import Abbreviations
 from gpudx.elf.image import Image
-from gpudx.facts.cpp_names import pretty
 from gpudx.facts.maps import parse_maps
-from gpudx.facts.symbols import Place, Symbols
+from gpudx.facts.symbols import Place, Symbols, pretty
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 
@@ -419,9 +418,9 @@ def test_cplusplus_names(tmp_path: Path) -> None:
         ("_ZNSt6thread4joinEv", "std::thread::join"),
         ("_ZN12_GLOBAL__N_14workEv", "(anonymous namespace)::work"),
         ("_ZN1a1bEv.isra.0", "a::b"),
-        ("_ZN1aIiE1bEv", "_ZN1aIiE1bEv"),
-        ("_Z1fIiEvT_", "_Z1fIiEvT_"),
-        ("_ZNK1aeqERKS_", "_ZNK1aeqERKS_"),
+        ("_ZN1aIiE1bEv", "a<int>::b"),
+        ("_Z1fIiEvT_", "f<int>"),
+        ("_ZNK1aeqERKS_", "a::operator=="),
         ("main", "main"),
         ("_Z", "_Z"),
         ("_ZN", "_ZN"),

@@ -20,6 +20,19 @@ line to change is often the allocation, or the computation of its size, not the 
 """,
     ),
     Cause(
+        id="struct-layout",
+        title="The host and the kernel lay out a struct differently",
+        refutes_if="The host's struct has the size and the field offsets that the kernel's struct has.",
+        fix=("Give the host's struct the field offsets of the kernel's: use cl_float3 and similar types, or add padding.",),
+        predicts=(("checked", "the kernel reads fields at other places than the host wrote them, and leaves the buffer"),),
+        kind=MEMORY,
+        about="""The host and the kernel lay out a struct differently.
+
+In OpenCL C a float3 takes 16 bytes and every vector is aligned to its size. A host struct with float[3] in its place has other offsets
+and another size, so the kernel reads the wrong fields and passes the end of the buffer. A larger allocation does not help.
+""",
+    ),
+    Cause(
         id="division-by-zero",
         title="A kernel divides an integer by zero",
         refutes_if="The divisor at this line is never zero.",

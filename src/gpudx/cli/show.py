@@ -22,6 +22,7 @@ from gpudx.cli.options import CaseFolder
 from gpudx.errors import UserError
 
 MOST_WITHOUT_ASKING = 100
+TRACES = "traces"  # folder of a case
 
 Row = Sequence[Any]
 Test = Callable[[Row], bool]
@@ -83,7 +84,7 @@ def load(case: Path, what: str) -> tuple[list[str], Iterator[Row]]:
         return _builds(case)
     if not case.is_dir():
         raise UserError(f"There is no case at {case}: give the directory that `gpudx run` named.")
-    traces = open_case(case)
+    traces = open_case(_recorded(case))
     if not traces:
         raise UserError(f"Nothing was recorded in {case}: no GPU API call was seen, so there is nothing to show.")
     tables = [(trace.pid, *table(derive(trace), what)) for trace in traces]
@@ -91,6 +92,18 @@ def load(case: Path, what: str) -> tuple[list[str], Iterator[Row]]:
     if "pid" in columns:
         return columns, itertools.chain.from_iterable(rows for _, _, rows in tables)
     return ["pid", *columns], ((number, *row) for number, _, rows in tables for row in rows)
+
+
+def _recorded(case: Path) -> Path:
+    """Where the traces are: in the case itself, or in the first run of an investigation that has some."""
+    from gpudx.lab.trials import RUNS
+
+    runs = [] if (case / TRACES).is_dir() else [run for run in sorted((case / RUNS).glob("*")) if (run / TRACES).is_dir()]
+    if not runs:
+        return case
+    if len(runs) > 1:
+        print(f"gpudx: this is run {runs[0].name}, the first of {len(runs)}; for another: gpudx show {runs[-1]} ...", file=sys.stderr)
+    return runs[0]
 
 
 def who_ran(case: Path) -> tuple[list[str], Iterator[Row]]:

@@ -42,7 +42,6 @@ CAUSE = Cause(
     kind=FIXED,
 )
 SHOWN = 20
-Use = tuple[int, int, int]  # object, argument, how
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._host_kernels import FENCE_STEP, may_be_overwritten
-from gpudx.detectors._impossible import impossible
+from gpudx.detectors._impossible import access_of, accessing, impossible
 from gpudx.detectors._in_flight import all_pending, died_unheard
 from gpudx.detectors._own_crash import own_crash
 from gpudx.detectors._parameters import nearest, values_of
@@ -31,7 +31,7 @@ from gpudx.facts import Facts, LastWords
 from gpudx.facts.host_code import kernel_at
 from gpudx.facts.open_calls import fatal_call, open_calls
 from gpudx.facts.unwind import host_stack
-from gpudx.model import Access, Cause, Evidence, Finding, Symptom
+from gpudx.model import Cause, Evidence, Finding, Symptom
 from gpudx.text import plural, several, signal_name
 
 ID = "crash-outside-calls"
@@ -64,7 +64,7 @@ def _finding(facts: Facts, words: LastWords) -> Finding:
     decoded = _decoded(facts, words, commands)
     kernel = kernel_at(facts, words.pc)
     within = f"while it ran kernel {kernel}" if kernel else "outside all recorded calls"
-    tail = f", at {decoded[1]}" if decoded else impossible(words)
+    tail = f", at {decoded[1]}" if decoded else impossible(words) or accessing(words)
     shown = list(dict.fromkeys([*([decoded[0]] if decoded else []), *commands]))[:SHOWN]
     return Finding(
         id=ID,
@@ -76,9 +76,7 @@ def _finding(facts: Facts, words: LastWords) -> Finding:
         facts=(("signal", name), ("place", place.partition(" (")[0].partition("+")[0])),
         scope="symptom",
         symptom=Symptom("crash", decoded=decoded[1] if decoded else ""),
-        access=Access(address=words.address, pc=words.pc, seen_by="signal")
-        if words.fault_address is not None
-        else None,
+        access=access_of(words, kernel),
         steps=(FENCE_STEP,) if may_be_overwritten(facts, len(facts.trace)) else (),
     )
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._in_flight import events_of, maker_of, open_launches, pending
+from gpudx.detectors._user_events import forgotten_events, held_by_program
 from gpudx.detectors._words import site_of, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import Front
@@ -55,7 +56,7 @@ PATIENCE_S = 0.5  # who stops a program earlier has not seen it hang
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """At most one finding for a process."""
     calls = [int(p) for p in open_calls(facts)]
-    if not _stopped(facts, run, calls) or (facts.trace.ended and not calls):
+    if not is_stopped(facts, run, calls) or (facts.trace.ended and not calls):
         return
     fronts = stuck_fronts(facts)
     if fronts and not _waits_for_the_program(facts, calls):
@@ -64,29 +65,25 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         yield _stuck(facts, run, calls) if calls else _elsewhere(facts, run)
 
 
-def _stopped(facts: Facts, run: Run, calls: list[int]) -> bool:
+def is_stopped(facts: Facts, run: Run, calls: list[int]) -> bool:
     """Did somebody stop it: a timeout, or a person who had seen it wait for some time?"""
     if run.outcome.kind == "timeout":
         return True
-    waits = [p for p in calls if _waits(facts, p)]
-    return run.outcome.signal in STOPPING and any(_waited(facts, run, p) >= PATIENCE_S for p in waits)
+    waits = [p for p in calls if is_wait(facts, p)]
+    return run.outcome.signal in STOPPING and any(waited(facts, run, p) >= PATIENCE_S for p in waits)
 
 
 def _waits_for_the_program(facts: Facts, calls: list[int]) -> bool:
     """Does the work wait for an event that the program never completed? Then no launch is at fault."""
-    for position in (p for p in calls if _waits(facts, p)):
-        for event in _events(facts, position, _behind(facts, position)):
-            maker = maker_of(facts, event, position)
-            if maker is not None and _forgotten(facts, event, maker):
-                return True
-    return False
+    forgotten = forgotten_events(facts)
+    return any(held_by_program(facts, p, forgotten) for p in calls if is_wait(facts, p))
 
 
 def _standing(facts: Facts, run: Run, calls: list[int], fronts: list[Front]) -> Finding:
     """Breadcrumbs say where the streams stand."""
     roots = waiting_for_none(facts, fronts)
     only = _only_launch(facts, roots)
-    main = next((p for p in calls if _waits(facts, p)), calls[0] if calls else None)
+    main = next((p for p in calls if is_wait(facts, p)), calls[0] if calls else None)
     ended = [front for front in fronts if front not in roots]
     evidence = [e for front in (*roots, *ended)[:SHOWN] for e in described(facts, front)]
     return Finding(
@@ -135,7 +132,7 @@ def _who_waits(facts: Facts, run: Run, main: int | None) -> str:
     if main is None:
         return ""
     site = site_of(facts, main)
-    return f": {site.call} (call {site.number}) waited for up to {_waited(facts, run, main):.1f} s"
+    return f": {site.call} (call {site.number}) waited for up to {waited(facts, run, main):.1f} s"
 
 
 def _names(facts: Facts, fronts: list[Front]) -> str:
@@ -145,13 +142,13 @@ def _names(facts: Facts, fronts: list[Front]) -> str:
 
 def _open(facts: Facts, run: Run, calls: list[int]) -> list[Evidence]:
     return [
-        Evidence(f"thread {s.tid} was in {s.call} for up to {_waited(facts, run, s.number - 1):.1f} s", (s.number,))
+        Evidence(f"thread {s.tid} was in {s.call} for up to {waited(facts, run, s.number - 1):.1f} s", (s.number,))
         for s in sites_of(facts, calls[:SHOWN])
     ]
 
 
 def _stuck(facts: Facts, run: Run, calls: list[int]) -> Finding:
-    main = next((p for p in calls if _waits(facts, p)), calls[0])
+    main = next((p for p in calls if is_wait(facts, p)), calls[0])
     site = site_of(facts, main)
     reasons = list(_reasons(facts, main))
     evidence = _open(facts, run, calls)
@@ -171,12 +168,12 @@ def _stuck(facts: Facts, run: Run, calls: list[int]) -> Finding:
     )
 
 
-def _waits(facts: Facts, position: int) -> bool:
+def is_wait(facts: Facts, position: int) -> bool:
     """Does this call return only when the device is done?"""
     return facts.trace.info(position).does == "wait" or bool(facts.trace.record(position).get("blocking"))
 
 
-def _waited(facts: Facts, run: Run, position: int) -> float:
+def waited(facts: Facts, run: Run, position: int) -> float:
     """Seconds from the call to the end of the run, which began before the first recorded call: an upper bound."""
     began = float(facts.trace.seconds(facts.trace.column("begin", np.array([position])))[0])
     return max(run.outcome.duration_s - began, 0.0)
@@ -186,13 +183,11 @@ def _waited(facts: Facts, run: Run, position: int) -> float:
 
 
 def _reasons(facts: Facts, position: int) -> Iterator[Evidence]:
-    if not _waits(facts, position):
+    if not is_wait(facts, position):
         return
     commands = _behind(facts, position)
-    for event in _events(facts, position, commands):
-        maker = maker_of(facts, event, position)
-        if maker is not None and _forgotten(facts, event, maker):
-            yield _never_completed(facts, maker)
+    for maker in sorted(held_by_program(facts, position, forgotten_events(facts)))[:SHOWN]:
+        yield _never_completed(facts, maker)
     if commands:
         names = [_command(facts, p) for p in commands]
         text = f"queued before it and not known to be done, latest first: {several(names, SHOWN)}"
@@ -205,26 +200,6 @@ def _behind(facts: Facts, position: int) -> list[int]:
     queues = {facts.trace.record(p).get("queue") for p in (position, *makers)}
     found = {int(p) for queue in queues if queue for p in pending(facts, queue, position)}
     return sorted(found or open_launches(facts, position), reverse=True)
-
-
-def _events(facts: Facts, position: int, commands: list[int]) -> list[int]:
-    """Events that the wait and the commands behind it wait for."""
-    found = events_of(facts, position)
-    for command in commands[:SHOWN]:
-        found += [int(e) for e in np.frombuffer(facts.trace.array(command, "waits"), "<u8")]
-    return list(dict.fromkeys(found))[:SHOWN]
-
-
-def _forgotten(facts: Facts, event: int, maker: int) -> bool:
-    """An event made for the program to complete, and never completed."""
-    trace = facts.trace
-    if trace.info(maker).does != "create":
-        return False
-    for info in trace.schema.doing("signal"):
-        positions = trace.select(info)
-        if ((trace.field(info, "event", positions) == event) & (positions > maker)).any():
-            return False
-    return True
 
 
 def _never_completed(facts: Facts, maker: int) -> Evidence:

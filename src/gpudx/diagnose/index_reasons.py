@@ -8,15 +8,18 @@ that wrapped or that was read from memory, and arguments in the wrong order. Whe
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from gpudx.diagnose.kernel_check_reports import Failure
-from gpudx.kernel_checks import values
+from gpudx.elf.dwarf import Struct
+from gpudx.kernel_checks import layouts, values
 from gpudx.kernel_checks.formulas import Tree
 from gpudx.kernel_checks.values import OPEN, World
 from gpudx.model import Site
@@ -24,6 +27,10 @@ from gpudx.text import plural
 
 WRAP, MOST_BELOW = 1 << 32, 1 << 20  # what a 32-bit index loses; elements below zero that it is believed to have meant
 SMALLEST_TYPE = 4  # bytes of an element on the host; half of a float is a buffer that is too short, not another type
+MOST_PASSED = 2  # arguments in one sentence
+MANTISSA = 1 << 24  # whole numbers up to this are floats too
+TINY, HUGE = 1e-6, 1e6  # floats that programs pass
+OFFSET = 3  # the parameter of clEnqueueNDRangeKernel that is kept as this part: global_work_offset
 LEAST = 2  # sizes below this fit everything
 EXTENTS = {
     "get_global_id": ("get_global_size", "work-items"),
@@ -40,6 +47,7 @@ class Why:
     text: str
     steps: tuple[str, ...] = ()
     root: Site | None = None
+    facts: tuple[str, ...] = ()  # more that a reader can check
 
 
 @dataclass(frozen=True)
@@ -106,8 +114,14 @@ class Numbers:
             ids["get_group_id", axis], ids["get_global_size", axis] = f.group[axis], total
             if each:
                 ids["get_local_size", axis], ids["get_num_groups", axis] = each, -(-total // each)
-        more = f.more - (1 << 64) if f.more >> 63 else f.more
-        return World(ids, {one.argument: one.value for one in self.scalars}, {f.site.hint: more} if f.site.hint else {})
+        return World(ids, {one.argument: one.value for one in self.scalars})
+
+    def global_offset(self, axis: int) -> int:
+        """That get_global_id counts from; 0 where it is not known, because the driver chose the size of groups."""
+        f = self.f
+        group = self.f.facts.launches.geometry(self.launch)[1] if self.launch is not None else ()
+        each = group[axis] if axis < len(group) else 0
+        return 0 if f.group[axis] and not each else f.item[axis] - f.local[axis] - f.group[axis] * each
 
     def _group_size(self, axis: int) -> int:
         """Where the driver chose it: from a work-item of another group than the first (without an offset of the launch)."""
@@ -115,13 +129,39 @@ class Numbers:
         return (f.item[axis] - f.local[axis]) // f.group[axis] if f.group[axis] else 0
 
     @cached_property
-    def tree(self) -> Tree | None:
-        return json.loads(self.f.site.index) if self.f.site.index and self.element else None
+    def _found(self) -> tuple[Tree | None, World | None]:
+        """The tree of the index, and the world with what the source leaves open, if that is certain."""
+        found = []
+        for tree in self._trees():
+            world = self._hinted(tree) if tree else None
+            if tree is None or world is None or not values.impossible(tree, self.index, world):
+                found.append((tree, values.solved(tree, self.index, world) if tree and world else None))
+        return found[0] if len(found) == 1 else (None, None)
 
-    @cached_property
+    def _trees(self) -> list[Tree | None]:
+        """One; of an access in a helper function one per chain of calls that passes this memory. None: a chain that is not understood."""
+        site, thing = self.f.site, self.f.thing
+        if not self.element or thing is None:
+            return []
+        if site.index:
+            return [json.loads(site.index)]
+        kernel = self.f.facts.launches.name(self.launch) if self.launch is not None else ""
+        argument = thing.index if thing.kind == "argument" else -1
+        ways = {one for one in site.ways if one.kernel == kernel and (one.argument == argument or not one.index)}
+        return [json.loads(one.index) if one.index else None for one in sorted(ways, key=lambda one: one.index)]
+
+    def _hinted(self, tree: Tree) -> World:
+        f = self.f
+        more = f.more - (1 << 64) if f.more >> 63 else f.more
+        return values.with_hint(tree, f.site.hint, more, self.world) if f.site.hint else self.world
+
+    @property
+    def tree(self) -> Tree | None:
+        return self._found[0]
+
+    @property
     def solved(self) -> World | None:
-        """With what the source leaves open, if that is certain."""
-        return values.solved(self.tree, self.index, self.world) if self.tree else None
+        return self._found[1]
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -166,9 +206,32 @@ class Numbers:
             return None
         if thing.space == "local":
             return self.setter(thing.index)
+        born = self._born()
+        return facts.sites.at(born) if born is not None else None
+
+    def _born(self) -> int | None:
+        """The call that made the buffer."""
+        thing, facts = self.f.thing, self.f.facts
+        if thing is None or thing.kind != "argument" or self.launch is None:
+            return None
         row = next((int(a["object"]) for a in facts.launches.values(self.launch) if a["index"] == thing.index), -1)
         born = int(facts.objects.table["born"][row]) if row >= 0 else -1
-        return facts.sites.at(born) if 0 <= born < len(facts.trace) else None
+        return born if 0 <= born < len(facts.trace) else None
+
+    def host_struct(self, name: str) -> Struct | None:
+        """The struct of this name in the source that makes the buffer, else in the one that makes the launch."""
+        facts, plain = self.f.facts, name.removeprefix("struct ")
+        for position in (self._born(), self.f.position):
+            caller = int(facts.trace.column("caller", np.array([position]))[0]) if position is not None else 0
+            if caller and (found := facts.symbols.struct(caller - 1, plain)):
+                return found
+        return None
+
+    def wide_guard(self) -> tuple[Scalar, str] | None:
+        """A number that a condition before the access compares with, and that is larger than the memory; with the condition."""
+        known = {one.argument: one for one in self.scalars}
+        found = ((known[argument], text) for argument, text in self.f.site.guards if argument in known)
+        return next(((one, text) for one, text in found if one.value > self.held), None) if self.index >= 0 else None
 
     def setter(self, argument: int) -> Site | None:
         """The call that set an argument of the launch last."""
@@ -190,25 +253,77 @@ def why(f: Failure) -> Why | None:
     return None
 
 
-def arithmetic(f: Failure) -> str | None:
-    """ "the index `row * n + col` is 37 * 45 + 0 = 1,665; `c` has 1,665 elements of 4 bytes"."""
+def arithmetic(f: Failure, told: str = "") -> str | None:
+    """ "the index `row * n + col` is 37 * 45 + 0 = 1,665; `c` has 1,665 elements of 4 bytes"; None where `told` says it already."""
+    if f.kind != "bounds" or f.thing is None or not f.thing.element:
+        return None
+    numbers = Numbers(f)
+    tree, world = numbers.tree, numbers.solved
+    if tree is None or world is None:
+        return None
+    shown = f"`{values.text(tree)}` is {numbers.index:,}" if values.wraps(tree, world) else _equation(tree, world)
+    if shown in told:
+        return None
+    inner = [one for one in _variables(tree) if _core(one)[0] not in ("id", "argument", *OPEN)]
+    inner = [
+        one for one in inner if not values.wraps(one, world) and (equation := _equation(one, world)) not in told + shown
+    ]
+    where = f", where {equation}" if inner and (equation := _equation(inner[0], world)) else ""
+    return f"the index {shown}{where}; {numbers.name} has {plural(numbers.held, 'element')} of {plural(numbers.element, 'byte')}"
+
+
+def guarded(f: Failure) -> str | None:
+    """ "`i < n` does not stop it: argument 3 `n` is 4,096, set at main.c:20": of a guard that is too wide."""
+    if f.kind != "bounds" or f.thing is None or not f.thing.element:
+        return None
+    numbers = Numbers(f)
+    found = numbers.wide_guard()
+    return _not_stopped(numbers, *found) if found else None
+
+
+def _not_stopped(n: Numbers, one: Scalar, text: str) -> str:
+    setter = n.setter(one.argument)
+    line = f", set at {setter.source.rpartition('/')[2]}" if setter is not None and setter.source else ""
+    return f"`{text}` does not stop it: argument {one.argument} `{one.name}` is {one.value:,}{_as_float(one.value)}{line}"
+
+
+def _as_float(value: int) -> str:
+    """ " (the bits of the float 1.8)", where a whole number is more plausible as one."""
+    if not MANTISSA < value < 1 << 32:
+        return ""
+    number = struct.unpack("<f", struct.pack("<I", value))[0]
+    text = f"{number:.4g}"
+    plausible = TINY < abs(number) < HUGE and struct.pack("<f", float(text)) == struct.pack("<f", number)
+    return f" (the bits of the float {text})" if plausible else ""
+
+
+def passed(f: Failure) -> str | None:
+    """ "`ld` is argument 3 `width` = 45, set at main.c:20": what the index has from the host, where the source does not show it."""
     if f.kind != "bounds" or f.thing is None or not f.thing.element:
         return None
     numbers = Numbers(f)
     if numbers.tree is None or numbers.solved is None:
         return None
+    launched = f.facts.sites.at(f.position).source
+    found: dict[int, str] = {}
     wrapped = values.wraps(numbers.tree, numbers.solved)
-    shown = (
-        f"`{values.text(numbers.tree)}` is {numbers.index:,}" if wrapped else _equation(numbers.tree, numbers.solved)
-    )
-    shown = f"the index {shown}"
-    inner = [
-        one
-        for one in _named(numbers.tree)
-        if _core(one)[0] not in ("id", *OPEN) and not values.wraps(one, numbers.solved)
-    ]
-    shown += "".join(f", where {_equation(one, numbers.solved)}" for one in inner[:1])
-    return f"{shown}; {numbers.name} has {plural(numbers.held, 'element')} of {plural(numbers.element, 'byte')}"
+    for tree in values.parts(wrapped[0] if wrapped else numbers.tree):
+        core = _core(tree)
+        if core[0] != "argument" or core[1] in found or core[1] not in numbers.solved.arguments:
+            continue
+        setter = numbers.setter(core[1])
+        source = setter.source if setter is not None and setter.source != launched else None
+        renamed = tree[0] == "named" and values.label(tree) != core[2]
+        if source or renamed:
+            name = (
+                f"`{values.label(tree)}` is argument {core[1]} `{core[2]}`"
+                if renamed
+                else f"argument {core[1]} `{core[2]}` is"
+            )
+            value = f"{numbers.solved.arguments[core[1]]:,}"
+            line = f", set at {source.rpartition('/')[2]}" if source else ""
+            found[core[1]] = f"{name} = {value}{line}" if renamed else f"{name} {value}{line}"
+    return "; ".join(list(found.values())[:MOST_PASSED]) or None
 
 
 # ---- trees ----
@@ -230,11 +345,16 @@ def _summands(tree: Tree, sign: int = 1) -> Iterator[tuple[int, Tree]]:
         yield sign, tree
 
 
-def _named(tree: Tree) -> list[Tree]:
-    """Variables that the tree shows by name."""
-    if tree[0] == "named":
-        return [tree]
-    return [one for part in tree[1:] if isinstance(part, list) for one in _named(part)]
+def _variables(tree: Tree) -> list[Tree]:
+    """Variables that the tree shows by name; of a variable, those that it is computed from."""
+    while tree[0] in ("named", "to"):
+        tree = tree[2]
+    return [
+        one
+        for part in tree[1:]
+        if isinstance(part, list)
+        for one in ([part] if part[0] == "named" else _variables(part))
+    ]
 
 
 def _equation(tree: Tree, world: World) -> str:
@@ -268,17 +388,19 @@ def _wrapped(n: Numbers) -> Why | None:
     tree, meant, became = found
     kind = tree[1]
     shown, source = values.with_values(tree, n.solved), values.text(tree)
+    helper = values.helper_of(n.tree, tree)
+    where = f" in {helper[0]}() (line {helper[1]})" if helper else ""
     if meant < 0:
-        text = f"`{source}` is {shown} = {meant:,}, which becomes {became:,} because it is unsigned."
+        text = f"`{source}`{where} is {shown} = {meant:,}, which becomes {became:,} because it is unsigned."
         return Why(
             "out-of-bounds-access", text, (f"Handle the work-items where `{source}` is negative before the access.",)
         )
     most = (1 << (int(kind[1:]) - (kind[0] == "i"))) - 1
     if tree[0] == "to":
-        text = f"`{source}` is {shown} = {meant:,}, which becomes {became:,}: its type holds at most {most:,}."
+        text = f"`{source}`{where} is {shown} = {meant:,}, which becomes {became:,}: its type holds at most {most:,}."
         text = text.replace(f"{shown} = ", "") if shown == f"{meant:,}" else text
         return Why("index-overflow", text, ("Keep the index in an int, or in a long where it passes 2,147,483,647.",))
-    text = f"`{source}` is {shown} = {meant:,}, which is more than {most:,} and becomes {became:,}."
+    text = f"`{source}`{where} is {shown} = {meant:,}, which is more than {most:,} and becomes {became:,}."
     wider = "ulong" if kind[0] == "u" else "long"
     return Why("index-overflow", text, (f"Compute `{source}` in 64 bits: convert one operand to {wider} first.",))
 
@@ -290,11 +412,12 @@ def _below_zero(n: Numbers) -> Why | None:
     text = f"An unsigned 32-bit index went below zero: {n.index - WRAP:,} became {n.index:,}."
     core: Tree = _core(n.tree) if n.tree else ["number", 0]
     if core[0] == "counter" and core[2][0] == "u" and core[5] == ">=" and core[4] == ["number", 0]:
-        bound = f"{core[1]} >= 0"
+        name = values.label(core)
+        bound = f"{name} >= 0"
         return Why(
             "out-of-bounds-access",
-            f"{text} `{bound}` is always true for an unsigned `{core[1]}`.",
-            (f"Count `{core[1]}` as an int.",),
+            f"{text} `{bound}` is always true for an unsigned `{name}`.",
+            (f"Count `{name}` as an int.",),
         )
     return Why(
         "out-of-bounds-access", text, ("Handle the case in which the index would be negative before the access.",)
@@ -336,13 +459,13 @@ def _loaded(n: Numbers, load: Tree) -> str | None:
     try:
         place = values.value(load[4], n.solved)
     except values.Unknown:
-        return f"`{load[1]}` is {number:,}"
-    base = load[1].partition("[")[0]
+        return f"`{values.label(load)}` is {number:,}"
+    base = values.label(load).partition("[")[0]
     return f"`{base}[{place}]` is {number:,}"
 
 
 def _check_loaded(load: Tree) -> tuple[str, ...]:
-    name = next((one[1] for one in values.parts(load) if one[0] == "load"), "the index")
+    name = next((values.label(one) for one in values.parts(load) if one[0] == "load"), "the index")
     base = name.partition("[")[0]
     return (
         f"Fix the values that the program stores in `{base}`, or compare `{name}` with the size before it is used as an index.",
@@ -351,11 +474,35 @@ def _check_loaded(load: Tree) -> tuple[str, ...]:
 
 def _bytes_per_element(n: Numbers) -> Why | None:
     """The buffer has room for as many elements as there are, but for smaller ones: another type on the host."""
-    if n.index < 0 or any(one.value == n.held for one in n.scalars):
+    if n.index < 0:
         return None
-    for count, label in _counts(n):
+    layout = layouts.read(n.f.thing.layout) if n.f.thing is not None else None
+    host = n.host_struct(layout.name) if layout is not None else None
+    if (
+        layout is not None
+        and host is not None
+        and not n.f.size % host.size
+        and (found := _other_struct(n, layout, host))
+    ):
+        return found
+    if any(one.value == n.held for one in n.scalars):
+        return None
+    for count, label, certain in _counts(n):
         each, rest = divmod(n.f.size, count)
-        if count > max(n.index, LEAST) and not rest and SMALLEST_TYPE <= each < n.element:
+        if count <= max(n.index, LEAST) or rest or not SMALLEST_TYPE <= each < n.element:
+            continue
+        # Half as many structs of twice the size are as likely, where a loop says how many there are.
+        whole = layout is not None and n.f.size % layout.size == 0 and not certain
+        if (
+            host is None
+            and layout is not None
+            and layout.host_size == each
+            and layout.moved
+            and layout.vector
+            and not whole
+        ):
+            return _other_layout(n, layout, count, label)
+        if certain:
             need = count * n.element
             text = f"{n.name} needs {count:,} ({label}) x {n.element} = {need:,} bytes; {n.f.size:,} are allocated, {each} for each."
             step = (
@@ -365,15 +512,62 @@ def _bytes_per_element(n: Numbers) -> Why | None:
     return None
 
 
-def _counts(n: Numbers) -> Iterator[tuple[int, str]]:
-    """How many elements there are: by the id that is the index, else by an argument that the launch was made for."""
+def _other_struct(n: Numbers, layout: layouts.Layout, host: Struct) -> Why | None:
+    """The host declares a struct of the same name with other places for its fields."""
+    if host.size == layout.size:
+        return None
+    on_host = dict(host.members)
+    moved = next((one for one in layout.fields if on_host.get(one.name, one.offset) != one.offset), None)
+    declared = f" ({host.source.rpartition('/')[2]})" if host.source else ""
+    text = f"`{layout.name}` has {host.size} bytes on the host{declared} and {layout.size} bytes in the kernel."
+    facts = [f"{n.name} has {n.f.size:,} bytes: {n.f.size // host.size:,} structs of the host"]
+    if moved is not None:
+        kind = f", where {moved.type} is aligned to more bytes" if layouts.VECTOR.fullmatch(moved.type) else ""
+        facts = [
+            f"`{moved.name}` is at byte {on_host[moved.name]} on the host and at byte {moved.offset} in the kernel{kind}"
+        ]
+    return Why("struct-layout", text, (_same_layout(layout, moved.name if moved else ""),), n.allocated(), tuple(facts))
+
+
+def _same_layout(layout: layouts.Layout, field: str) -> str:
+    place = next((f" and `{field}` is at byte {one.offset}" for one in layout.fields if one.name == field), "")
+    how = (
+        f"use cl_{layout.vector} or padding"
+        if layout.vector
+        else "use types of the same size and alignment, or padding"
+    )
+    return f"Give the host's struct the kernel's layout: {how}, so that it has {layout.size} bytes{place}."
+
+
+def _other_layout(n: Numbers, layout: layouts.Layout, count: int, label: str) -> Why:
+    """The size is that of the same fields with arrays in place of vectors."""
+    field = layout.moved
+    assert field is not None
+    text = (
+        f"{n.name} has {layout.host_size} bytes for each of {count:,} elements ({label}), and `{layout.name}` has"
+        f" {layout.size} bytes in the kernel."
+    )
+    where = (
+        f"`{layout.name}` has {layout.host_size} bytes if the host declares {layout.array} for {layout.vector}: `{field.name}` is at byte"
+        f" {field.on_host} then, and at byte {field.offset} in the kernel"
+    )
+    return Why("struct-layout", text, (_same_layout(layout, field.name),), n.allocated(), (where,))
+
+
+def _counts(n: Numbers) -> Iterator[tuple[int, str, bool]]:
+    """How many elements there are, with whether that is certain: by the id that is the index, by an argument that the launch was made
+    for, else by the loop whose counter is the index."""
     found = _extent_of(n, n.tree) if n.tree else None
     if found:
-        yield found
-    axes = [int(one[2]) for one in _has(n.tree, "id")] if n.tree else range(3)
+        yield *found, True
+    axes = [int(one[2]) for one in _has(n.tree, "id") if one[1] == "get_global_id"] if n.tree else range(3)
     for one in n.scalars:
         if any(_is_launched(n, one.value, axis) for axis in axes):
-            yield one.value, one.label
+            yield one.value, one.label, True
+    core: Tree = _core(n.tree) if n.tree else ["number", 0]
+    limit = values.limit(core, n.solved) if core[0] == "counter" and n.solved is not None else None
+    if limit is not None and core[5][0] == "<":
+        yield limit + ("=" in core[5]), values.text(core[4]), False
 
 
 def _extent_of(n: Numbers, tree: Tree) -> tuple[int, str] | None:
@@ -426,6 +620,22 @@ def _one_more(n: Numbers) -> Why | None:
     return None
 
 
+def _offset_twice(n: Numbers) -> Why | None:
+    """The launch has a global offset, which get_global_id includes, and an argument adds the same number again."""
+    if n.tree is None or n.solved is None:
+        return None
+    added = [_core(term) for sign, term in _summands(n.tree) if sign > 0]
+    for axis in {int(one[2]) for one in added if one[0] == "id" and one[1] == "get_global_id"}:
+        offset = n.global_offset(axis)
+        again = [one for one in added if one[0] == "argument" and n.solved.arguments.get(one[1]) == offset]
+        if offset > 0 and again and 0 <= n.index - offset < n.held:
+            name = again[0][2]
+            text = f"get_global_id({axis}) starts at {offset:,}, the global offset of the launch, and `{name}` adds {offset:,} again."
+            step = f"Pass 0 for `{name}`, or launch without a global offset."
+            return Why("out-of-bounds-access", text, (step,), n.setter(again[0][1]))
+    return None
+
+
 def _exchanged(n: Numbers) -> Why | None:
     """With two arguments exchanged, the last work-item accesses the last element, here and wherever else the kernel uses them. Where
     another access fits as it is, the index is wrong and not the order of the arguments."""
@@ -449,6 +659,64 @@ def _exchanged(n: Numbers) -> Why | None:
         step = f"Swap arguments {a.argument} ({a.label}) and {b.argument} ({b.label}) where they are set."
         return Why("argument-order", text, (step,), n.setter(a.argument))
     return None
+
+
+def _exchanged_buffers(n: Numbers) -> Why | None:
+    """Two buffers of the same type, each of which has the size that the kernel needs of the other one."""
+    thing = n.f.thing
+    if thing is None or thing.kind != "argument" or n.is_local or n.launch is None or n.held < LEAST:
+        return None
+    given = {int(one["index"]): one for one in n.f.facts.launches.values(n.launch) if one["object"] >= 0}
+    mine, sizes = given.get(thing.index), n.f.facts.objects.table["size"]
+    need = _needed(n, thing.index)
+    if mine is None or need is None or need <= n.held:
+        return None
+    found = []
+    for index, other in given.items():
+        held = int(sizes[other["object"]]) // n.element
+        fits = need <= held < 2 * need and other["object"] != mine["object"]
+        if index != thing.index and fits and _is_same_type(mine, other) and _needed(n, index) == n.held:
+            found.append((index, other, held))
+    if len(found) != 1:  # with two that fit, neither is known to be meant
+        return None
+    index, other, held = found[0]
+    label = f"`{other['declared'].name}`" if other["declared"].name else f"argument {index}"
+    text = (
+        f"Arguments {min(index, thing.index)} and {max(index, thing.index)} look swapped: {n.name} got {n.f.size:,} bytes and needs "
+        f"{need * n.element:,}, {label} got {held * n.element:,} bytes and needs {n.f.size:,}."
+    )
+    step = f"Swap arguments {thing.index} ({n.name}) and {index} ({label}) where they are set."
+    return Why("argument-order", text, (step,), n.setter(thing.index))
+
+
+def _is_same_type(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    a, b = one["declared"], other["declared"]
+    return a is not None and b is not None and (a.type, a.space) == (b.type, b.space)
+
+
+def _needed(n: Numbers, argument: int) -> int | None:
+    """Elements of an argument's buffer that the launch needs; None where one of the accesses is not understood. Work-items that only
+    fill up the last group are taken to do nothing."""
+    assert n.launch is not None
+    kernel, ends = n.f.facts.launches.name(n.launch), []
+    for site in n.f.sites:
+        if site.kind != "access":
+            continue
+        here = [site.index] if site.kernel == kernel and site.argument == argument else []
+        ways = here or [one.index for one in site.ways if one.kernel == kernel and one.argument == argument]
+        ends += [values.largest(json.loads(way), n.world, _extents(n)) if way else None for way in ways]
+    known = [one for one in ends if one is not None]
+    return max(known) + 1 if ends and len(known) == len(ends) else None
+
+
+def _extents(n: Numbers) -> dict[tuple[str, int], int]:
+    """How many values each id has: of the global ones those that an argument counts, where the launch is rounded up from it."""
+    found = {one: last + 1 for one, last in _last_ids(n.world).items()}
+    for axis in range(3):
+        counted = [one.value for one in n.scalars if _is_launched(n, one.value, axis)]
+        if counted:
+            found["get_global_id", axis] = min(counted)
+    return found
 
 
 def _last(tree: Tree, world: World) -> int | None:
@@ -501,6 +769,8 @@ def _too_many_items(n: Numbers) -> Why | None:
         if n.is_local:
             return _short_local(n, part, f"{launched}.", extent)
         known = n.named(part.count)
+        if known is None and words == EXTENTS["get_group_id"][1]:
+            return _short_of_groups(n, part, launched, extent)
         axis_of = int(_core(part.tree)[2])
         larger = [one for one in n.scalars if one.value > max(part.value, part.count)]
         needed = next((one for one in larger if _is_launched(n, one.value, axis_of)), None)
@@ -509,6 +779,20 @@ def _too_many_items(n: Numbers) -> Why | None:
             return _undersized(n, part, text, needed.value)
         return _unguarded(n, part, launched, known)
     return None
+
+
+def _short_of_groups(n: Numbers, part: Part, launched: str, groups: int) -> Why:
+    """One element or row per work-group, and there are more groups; often the host rounded down and the launch up."""
+    each = n.world.ids.get(("get_local_size", int(_core(part.tree)[2])), 0)
+    rounded = [one for one in n.scalars if each and (one.value // each, -(-one.value // each)) == (part.count, groups)]
+    what = "row" if part.stride > 1 else "element"
+    need = groups * part.stride * n.element
+    step = f"Allocate {need:,} bytes for {n.name}, one {what} per work-group: {n.f.size:,} are allocated."
+    if not rounded:
+        return Why("undersized-buffer", f"{launched}.", (step,), n.allocated())
+    one = rounded[0]
+    text = f"{launched}: {one.label} / {each} = {one.value:,} / {each}, rounded down."
+    return Why("undersized-buffer", text, (f"Round {one.label} / {each} up. {step}",), n.allocated())
 
 
 def _unguarded(n: Numbers, part: Part, launched: str, known: Scalar | None) -> Why:
@@ -558,7 +842,7 @@ def _loop(n: Numbers) -> Why | None:
         if end is None:
             continue
         limit = end + ("=" in counter[5])
-        bound = f"{counter[1]} {counter[5]} {values.text(counter[4])}"
+        bound = f"{values.label(counter)} {counter[5]} {values.text(counter[4])}"
         if n.is_local and is_counter and counter[5][0] == "<":
             return _short_local(
                 n, part, f"The loop runs while `{bound}`, which is up to {limit - 1:,}, and {count}.", limit
@@ -591,11 +875,37 @@ def _anything(n: Numbers) -> Why | None:
         text = f"{_equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}."
         counters = _has(part.tree, "counter")
         if counters and values.limit(counters[0], n.solved) is None:
-            bound = f"{counters[0][1]} {counters[0][5]} {values.text(counters[0][4])}"
+            bound = f"{values.label(counters[0])} {counters[0][5]} {values.text(counters[0][4])}"
             step = f"Check the loop's bound, `{bound}`, against the size of {n.name}."
             return Why("out-of-bounds-access", text, (step,))
         return Why("out-of-bounds-access", text) if part.stride > 1 else None
     return None
+
+
+def first_id(f: Failure) -> int:
+    """The first global id of the launch in dimension 0."""
+    return int(struct.unpack("<Q", f.facts.trace.parts(f.position).get(OFFSET, b"")[:8].ljust(8, b"\0"))[0])
+
+
+def _last_chunk(n: Numbers) -> Why | None:
+    """A range that is launched in chunks, of which the last one is not cut at the end."""
+    first, total = first_id(n.f), n.world.ids.get(("get_global_id", 0), 0) and n.world.ids["get_global_size", 0]
+    if not first or n.tree is None or _core(n.tree)[:3] != ["id", "get_global_id", 0] or not first < n.held < first + total:
+        return None
+    covered = f"The launch begins at id {first:,} and has {total:,} work-items, up to id {first + total - 1:,}"
+    text = f"{covered}; {n.name} has {n.held:,} elements."
+    step = f"Launch {n.held - first:,} work-items in this chunk, the smaller of it and what is left, or skip ids from {n.held:,} on."
+    return Why("out-of-bounds-access", text, (step,))
+
+
+def _float_as_count(n: Numbers) -> Why | None:
+    """A guard that compares with a number whose bits are a float's: set at the wrong index, or with the wrong type."""
+    found = n.wide_guard()
+    if found is None or not (number := _as_float(found[0].value)):
+        return None
+    one, text = found
+    step = f"Set argument {one.argument} `{one.name}` to a whole number: what it holds is{number.replace('(', '').replace(')', '')}."
+    return Why("argument-type", f"{_not_stopped(n, one, text)}.", (step,), n.setter(one.argument))
 
 
 RULES: tuple[Callable[[Numbers], Why | None], ...] = (
@@ -603,7 +913,11 @@ RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _below_zero,
     _negative,
     _index_from_memory,
+    _float_as_count,
+    _last_chunk,
     _bytes_per_element,
+    _offset_twice,
+    _exchanged_buffers,
     _exchanged,
     _stride_in_bytes,
     _one_more,

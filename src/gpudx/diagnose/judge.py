@@ -38,6 +38,7 @@ Relation = Literal[
     "crash in the call",
     "stated, failed in the call",
     "refused dependent call",
+    "hang depends on it",
     "before the failure",
 ]
 
@@ -84,6 +85,7 @@ RECORDED: dict[Relation, Rule] = {
     "crash in the call": Rule("likely", "The program crashed inside this call; the fault address does not show which value did it."),
     "stated, failed in the call": Rule("likely", "The program failed in this call; that the broken contract is why is not shown."),
     "refused dependent call": Rule("confirmed", "The failure appeared in a call that depends on the faulty one."),
+    "hang depends on it": Rule("confirmed", "The program hung in a call that cannot return because of it.", own=True),
     "before the failure": Rule("likely", "The fault is certain and came before the failure; that it caused it is not shown.", own=True),
 }  # fmt: skip
 UNTIED = "That the program failed because of it is not shown."
@@ -167,7 +169,7 @@ def _verdict(finding: Finding, symptoms: Symptoms, outcome: Outcome, suspects: S
     symptom = symptoms.of(finding)
     rule = _rule(finding, symptom, outcome, suspects)
     counted = finding.evidence
-    if symptom is not None and rule.status != "inconclusive":
+    if symptom is not None and rule.status != "inconclusive" and not _holds_up(finding, symptom):  # it names the wait itself
         counted += tuple(e for e in symptom.evidence if e not in counted)
     return Verdict(entries.hypothesis(finding), rule.status, counted, _others(finding, suspects), rule.reason)
 
@@ -268,10 +270,19 @@ def _is_about(finding: Finding, decoded: str) -> bool:
 
 def _before(finding: Finding, symptom: Finding) -> Relation:
     """Is the failing call a launch that used what the finding is about, refused by the driver?"""
+    if _holds_up(finding, symptom):
+        return "hang depends on it"
     calls = {(s.pid, s.number) for s in finding.others if s.launch is not None or s.status}
     refused = symptom.symptom is not None and symptom.symptom.kind == "failed call" and symptom.site is not None
     dependent = refused and symptom.site is not None and (symptom.site.pid, symptom.site.number) in calls
     return "refused dependent call" if dependent and finding.attribution == "this" else "before the failure"
+
+
+def _holds_up(finding: Finding, symptom: Finding) -> bool:
+    """Did the program hang in a call that cannot return because of the finding?"""
+    hung = symptom.symptom is not None and symptom.symptom.kind == "hang" and symptom.site is not None
+    waits = {(s.pid, s.number) for s in finding.others}
+    return hung and finding.inevitable and symptom.site is not None and (symptom.site.pid, symptom.site.number) in waits
 
 
 # ---- the entry ----

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from gpudx.facts import Facts
-from gpudx.kernel_checks.plan import PROGRAMS, Site, Thing
+from gpudx.kernel_checks.plan import PROGRAMS, Site, Thing, Way
 from gpudx.kernel_checks.prelude import KINDS
 
 UNKNOWN = (1 << 32) - 1
 WRITES, ATOMIC = 2, 4
+FLAGS_AT = 8  # bits of `how` below them
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Failure:
     count: int
     other: Site | None = None  # of a barrier: the condition that divided the group
     sites: tuple[Site, ...] = ()  # of the whole program
+    flags: int = 0  # of a loop: what its last turn left alone (prelude.py)
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,17 @@ def program(folder: Path, number: int) -> Program | None:
     except (OSError, ValueError):
         return None
     return Program(
-        tuple(Site(**one) for one in data["sites"]),
+        tuple(_site(one) for one in data["sites"]),
         tuple(Thing(**one) for one in data["things"]),
         tuple(data["kernels"]),
         tuple(data["checks"]),
     )
+
+
+def _site(kept: dict[str, Any]) -> Site:
+    ways = tuple(Way(**one) for one in kept.get("ways", ()))
+    guards = tuple((int(at), str(text)) for at, text in kept.get("guards", ()))
+    return Site(**{**kept, "ways": ways, "watched": tuple(kept.get("watched", ())), "guards": guards})
 
 
 def failures(facts: Facts, folder: Path) -> Iterator[Failure]:
@@ -125,6 +133,7 @@ def _failure(facts: Facts, position: int, known: Program, values: dict[str, int]
         count=max(count, 1),
         other=known.sites[more - 1] if kind == "barrier" and 0 < more <= len(known.sites) else None,
         sites=known.sites,
+        flags=how >> FLAGS_AT,
     )
 
 

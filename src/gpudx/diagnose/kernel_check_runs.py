@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpudx.diagnose import index_reasons
+from gpudx.diagnose import endless_loops, index_reasons
 from gpudx.diagnose import kernel_check_reports as reports
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
@@ -32,7 +32,9 @@ NOT_A_NUMBER = (
     "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
 )
 WRAP = 1 << 32  # what a 32-bit index loses
-WAITED_FOR = re.compile(r"(?:atom(?:ic)?_\w+\s*\(\s*&?\s*|^\s*!?\s*)(\w+\s*\[[^\]]*\])")  # an element that a loop's condition reads
+WAITED_FOR = re.compile(
+    r"(?:atom(?:ic)?_\w+\s*\(\s*&?\s*|^\s*!?\s*)(\w+\s*\[[^\]]*\])"
+)  # an element that a loop's condition reads
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
 SEVERAL = 1023  # in place of a work-item of global memory (kernel_checks/prelude.py)
 WORD = 8  # bytes of a handle
@@ -117,11 +119,12 @@ def _finding(f: Failure, count: int, launches: int) -> Finding:
     message = (
         f"{_who(f, site.kernel, site.launch)} {_what(f, _label(f, argument, memory))}: `{f.site.text}` at {_where(f)}."
     )
+    reason = why.text if why else endless_loops.sentence(f)
     return Finding(
         id=ID + f.kind,
         severity="error",
-        message=f"{message} {why.text}" if why else message,
-        evidence=tuple(Evidence(text, (site.number,)) for text in _evidence(f, site, count, launches)),
+        message=f"{message} {reason}" if reason else message,
+        evidence=tuple(Evidence(text, (site.number,)) for text in _evidence(f, site, count, launches, why)),
         site=site,
         allocation=memory,
         causes=(why.cause if why else _cause(f, argument),),
@@ -152,15 +155,20 @@ def _finding(f: Failure, count: int, launches: int) -> Finding:
     )
 
 
-def _evidence(f: Failure, site: Site, count: int, launches: int) -> Iterator[str]:
+def _evidence(f: Failure, site: Site, count: int, launches: int, why: index_reasons.Why | None) -> Iterator[str]:
     """What a reader can check: the element, the work-item, where it was launched, how often it happened."""
     yield f"work-item {_triple(f.item)} of group {_triple(f.group)} (local id {_triple(f.local)}) {_reported(f)}"
     if f.other is not None:
         yield f"the work-items took different ways at `{f.other.text}`, line {f.other.line}"
     elif f.kind == "loop" and (waits := WAITED_FOR.search(f.site.text)):
         yield f"the loop ends only if another work-item changes `{waits[1]}`"
-    elif (element := index_reasons.arithmetic(f) or _element(f)) is not None:
+    elif (element := index_reasons.arithmetic(f, why.text if why else "") or _element(f)) is not None:
         yield element
+    yield from why.facts if why else ()
+    if (guarded := index_reasons.guarded(f)) is not None and not (why and guarded in why.text):
+        yield guarded
+    if (given := index_reasons.passed(f)) is not None:
+        yield given
     yield from _index_and_order(f)
     if (same := _same_buffer(f)) is not None:
         yield f"argument {same} is the same buffer"
@@ -223,6 +231,9 @@ def _same_buffer(f: Failure) -> int | None:
 
 def _ends_of_loop(f: Failure) -> Iterator[str]:
     waits = WAITED_FOR.search(f.site.text)
+    if waits is None and (step := endless_loops.step(f)) is not None:
+        yield step
+        return
     if waits is None:
         yield f"Check why `{f.site.text}` stays true: follow the values that it compares through one iteration."
         return
@@ -246,13 +257,21 @@ def _element(f: Failure) -> str | None:
 
 
 def _launched(f: Failure, site: Site) -> str:
-    where = f" at {_short(site.source)}" if site.source else ""
+    where = f" at {_line(site)}" if site.source else ""
     launch = f.facts.launches.at_position(f.position)
     items, group = f.facts.launches.geometry(launch) if launch is not None else ((), ())
     shape = " x ".join(f"{n:,}" for n in items if n)
     groups = " x ".join(f"{n:,}" for n in group if n)
     size = f" {shape} work-items" if shape else " it"
-    return f"launch {site.launch}{where} started{size}{f' in groups of {groups}' if groups else ''}"
+    first = index_reasons.first_id(f)
+    ids = f" with ids from {first:,} to {first + items[0] - 1:,}" if first and items else ""
+    return f"launch {site.launch}{where} started{size}{f' in groups of {groups}' if groups else ''}{ids}"
+
+
+def _line(site: Site) -> str:
+    """ "main.c:41 through util.h:22"."""
+    through = f" through {_short(site.through)}" if site.through else ""
+    return f"{_short(site.source or '')}{through}"
 
 
 def _short(source: str) -> str:
@@ -304,10 +323,10 @@ def _label(f: Failure, argument: int | None, memory: Allocation | None) -> str:
         return ""
     if argument is None:
         return f"the {SPACES[f.thing.kind]} `{f.thing.name}` ({plural(f.size, 'byte')})"
-    made = memory.made.source if memory is not None and memory.made is not None else None
+    made = memory.made if memory is not None else None
     about = [memory.id] if memory is not None else []
     about += [plural(f.size, "byte")] if f.size or memory is not None else ["no buffer is passed"]
-    about += [f"allocated at {_short(made)}"] if made else []
+    about += [f"allocated at {_line(made)}"] if made is not None and made.source else []
     return f"argument {argument} `{f.thing.name}` ({', '.join(about)})"
 
 
@@ -330,7 +349,7 @@ def _what(f: Failure, label: str) -> str:
     if f.kind == "barrier":
         return f"has a barrier that not all {f.size:,} work-items of a group reach ({f.offset:,} fulfil the condition before it)"
     if f.kind == "loop":
-        return f"ran {f.offset:,} loop iterations in one work-item without an end"
+        return f"ran {f.width:,} loop iterations in one work-item without an end"
     if f.kind == "overflow":
         return f"computed the index {f.offset:,}, which does not fit in int and becomes {_signed(f.size):,}"
     return "divided by zero" if f.kind == "division" else f"computed {'NaN' if f.more else 'infinity'}"

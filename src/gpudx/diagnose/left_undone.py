@@ -1,5 +1,5 @@
-"""What the recorder left undone, with the reason, so that silence is not mistaken for an answer: work that would have taken too long,
-and launches that a serialised run did not wait for."""
+"""What the recorder left undone or cannot see, with the reason, so that silence is not mistaken for an answer: work that would have taken
+too long, launches that a serialised run did not wait for, calls that may have gone past it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,26 @@ from gpudx.text import plural
 def not_checked(processes: Sequence[Facts]) -> tuple[str, ...]:
     """A sentence for each kind and reason."""
     return (*_not_serialised(processes), *_gave_up(processes))
+
+
+def not_seen(processes: Sequence[Facts]) -> tuple[str, ...]:
+    """A sentence for each process and framework with something that may be missing from the record."""
+    return (*_second_loaders(processes), *_not_followed(processes))
+
+
+def _second_loaders(processes: Sequence[Facts]) -> Iterator[str]:
+    for one in processes:
+        if one.second_loader:
+            yield (
+                f"Process {one.trace.pid} has {len(one.second_loader)} OpenCL loaders ({', '.join(one.second_loader)}): calls through one "
+                "of them may be missing from the trace, so nothing was concluded from missing calls."
+            )
+
+
+def _not_followed(processes: Sequence[Facts]) -> list[str]:
+    """Of parts of a framework."""
+    found = [told for one in processes for told in one.tellings.of("off")]
+    return list(dict.fromkeys(f"PyTorch's {told.text('what')} could not be followed ({told.text('why')})." for told in found))
 
 
 def _gave_up(processes: Sequence[Facts]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from gpudx.lab.kernel_checked import FOLDER
 from gpudx.model import Access, Evidence, Finding, Instrument
 from gpudx.model.how import KernelChecks
 from gpudx.ptx_checks.rewrite import MADE_INF, MADE_NAN, STORED_INF, STORED_NAN
-from gpudx.text import plural
+from gpudx.text import plural, triple
 
 RACE, NUMBER = "kernel-check-race", "kernel-check-nan"
 REPORTED = "The kernel checked itself and reported both accesses."
@@ -59,12 +59,12 @@ def _race(f: Failure, miss: Miss, case_dir: Path) -> Finding:
         id=RACE,
         severity="error",
         message=(
-            f"Blocks of kernel {_name(f)} (launch {site.launch}) race for {_memory(f, miss)}: block {_triple(f.group)} {deed} "
+            f"Blocks of kernel {_name(f)} (launch {site.launch}) race for {_memory(f, miss)}: block {triple(f.group)} {deed} "
             f"{plural(f.width, 'byte')}{f' at {where}' if where else ''} that block {f.more >> 32:,} wrote"
             f"{f' at {before}' if before else ''}, and no fence or atomic operation orders the two."
         ),
         evidence=(
-            Evidence(f"thread {_triple(f.local)} of block {_triple(f.group)} {deed} it with `{f.site.text}`", (site.number,)),
+            Evidence(f"thread {triple(f.local)} of block {triple(f.group)} {deed} it with `{f.site.text}`", (site.number,)),
             Evidence(f"block {f.more >> 32:,} had passed no __threadfence() and no release operation since its write", (site.number,)),
             *((Evidence(f"the write was `{other.text}`", (site.number,)),) if other and other.text != f.site.text else ()),
         ),
@@ -145,7 +145,7 @@ def _number(f: Failure) -> Finding:
         severity="error" if what == "NaN" or _is_half(f) else "warning",
         message=f"{_who(f)} makes {what} of {given}{f' at {where}' if where else ''}: `{f.site.text}`.",
         evidence=(
-            Evidence(f"thread {_triple(f.local)} of block {_triple(f.group)} made it first", (site.number,)),
+            Evidence(f"thread {triple(f.local)} of block {triple(f.group)} made it first", (site.number,)),
             Evidence(f"the kernel was launched as launch {site.launch}", (site.number,)),
         ),
         site=site,
@@ -170,8 +170,6 @@ def _where(place: Place) -> str:
     return f"{place.file.rpartition('/')[2]}:{place.line}" if place.file and place.line else ""
 
 
-def _triple(one: tuple[int, int, int]) -> str:
-    return f"({one[0]},{one[1]},{one[2]})"
 
 
 # ---- what was looked at ----

@@ -157,6 +157,16 @@ class Unit:
     sums: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Struct:
+    """A struct of the program: its size, and the names of its members with their offsets, in bytes."""
+
+    name: str
+    size: int
+    members: tuple[tuple[str, int], ...]
+    source: str = ""  # "path:line" of its declaration
+
+
 class Dwarf:
     """The debug information of one object. Only the unit that covers an address is decoded.
 
@@ -282,6 +292,16 @@ class Dwarf:
                     found |= {int(line) for line in table.line[np.isin(table.file, list(mine)) & ~table.ends]}
         return found
 
+    def struct(self, address: int, name: str) -> Struct | None:
+        """A struct or a typedef of one, as the unit that covers an address declares it."""
+        with suppress(Exception):
+            unit = self._unit(address)
+            if unit is not None and unit.size <= MOST_UNIT_BYTES:
+                lines = self._line_table(unit)
+                found = (_struct(die, name, lines) for die in _types(unit, name))
+                return next((one for one in found if one is not None), None)
+        return None
+
     # ---- lines ----
 
     def _line_table(self, unit: CompileUnit) -> _Lines | None:
@@ -341,6 +361,33 @@ def _functions(unit: CompileUnit) -> Iterator[tuple[int, int, DIE]]:
                 waiting.append(child)
             elif child.tag == "DW_TAG_subprogram":
                 yield from ((low, high, child) for low, high in _ranges(child) if low)
+
+
+_STRUCTS = ("DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_typedef")
+
+
+def _types(unit: CompileUnit, name: str) -> Iterator[DIE]:
+    """Structs and typedefs of this name, of the unit, its namespaces and its functions."""
+    waiting = [unit.get_top_DIE()]
+    while waiting:
+        for child in _children(unit, waiting.pop()):
+            if child.tag in ("DW_TAG_namespace", "DW_TAG_module", "DW_TAG_subprogram"):
+                waiting.append(child)
+            elif child.tag in _STRUCTS and _string(child, "DW_AT_name") == name:
+                yield child
+
+
+def _struct(die: DIE, name: str, lines: _Lines | None) -> Struct | None:
+    for _ in range(4):
+        if die.tag != "DW_TAG_typedef" or "DW_AT_type" not in die.attributes:
+            break
+        die = die.get_DIE_from_attribute("DW_AT_type")
+    if die.tag not in _STRUCTS or not _value(die, "DW_AT_byte_size"):
+        return None
+    members = [one for one in die.iter_children() if one.tag == "DW_TAG_member"]
+    offsets = tuple((_string(one, "DW_AT_name"), _value(one, "DW_AT_data_member_location")) for one in members)
+    source = lines.name(_value(die, "DW_AT_decl_file"), _value(die, "DW_AT_decl_line")) if lines else ""
+    return Struct(name, _value(die, "DW_AT_byte_size"), offsets, source)
 
 
 def _covers(die: DIE, address: int) -> bool:

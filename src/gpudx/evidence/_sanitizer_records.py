@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gpudx.model import Severity
+from gpudx.text import triple
 
 Kind = Literal[
     "invalid-read", "invalid-write", "invalid-atomic", "invalid-access", "misaligned-access", "uninitialised-read",
@@ -116,7 +117,7 @@ class Box:
     high: Dim
 
     def __str__(self) -> str:
-        low, high = _dim(self.low), _dim(self.high)
+        low, high = triple(self.low), triple(self.high)
         return low if low == high else f"{low} to {high}"
 
 
@@ -156,10 +157,6 @@ class Report:
     leaked: int | None = None
     problems: tuple[str, ...] = ()  # what the tool says about itself
     summaries: tuple[str, ...] = field(default=(), repr=False)
-
-
-def _dim(value: Dim) -> str:
-    return f"({value[0]},{value[1]},{value[2]})"
 
 
 _OLD = re.compile(r"(0x[0-9a-fA-F]+)(?: in (.+))?")

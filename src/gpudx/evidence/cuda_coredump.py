@@ -33,7 +33,6 @@ from gpudx.evidence._cubin import Place
 from gpudx.evidence._cuda_dump import (
     Access,
     Device,
-    Dim,
     Dump,
     Fault,
     Grid,
@@ -46,7 +45,7 @@ from gpudx.evidence._cuda_reader import Reader
 from gpudx.evidence._head import Source, head_of
 from gpudx.evidence._words import sourced
 from gpudx.model import Evidence, Finding
-from gpudx.text import plural
+from gpudx.text import plural, triple
 
 __all__ = [
     "FORMAT",
@@ -130,12 +129,12 @@ def _sentences(dump: Dump, fault: Fault) -> Iterator[str]:
         first = fault.first
         yield (
             f"{plural(fault.lanes, 'thread')} of {plural(fault.warps, 'warp')} in {plural(fault.blocks, 'block')} on"
-            f" {plural(fault.sms, 'SM')}; the first is thread {_dim(first.thread)} of block {_dim(first.block)},"
+            f" {plural(fault.sms, 'SM')}; the first is thread {triple(first.thread)} of block {triple(first.block)},"
             f" SM {first.sm}, warp {first.warp}"
         )
     if fault.grid:
         grid = fault.grid
-        yield f"grid {grid.id}: {fault.kernel} with {_dim(grid.grid)} blocks of {_dim(grid.block)} threads"
+        yield f"grid {grid.id}: {fault.kernel} with {triple(grid.grid)} blocks of {triple(grid.block)} threads"
     yield from _access_sentence(fault)
     yield from (f"called from {frame}" for frame in fault.frames)
     yield from (f"the dump is not whole: {note}" for note in dump.notes)
@@ -150,10 +149,6 @@ def _access_sentence(fault: Fault) -> Iterator[str]:
     span = f"{access.lowest:#x}" if access.lowest == access.highest else f"{access.lowest:#x} to {access.highest:#x}"
     what = f"a {access.kind} of {size} in {access.space} memory"
     yield f"{access.instruction}, {what}, accessed {span} (decoded from the registers)"
-
-
-def _dim(dim: Dim) -> str:
-    return f"({dim[0]},{dim[1]},{dim[2]})"
 
 
 def _access(fault: Fault) -> model.Access:

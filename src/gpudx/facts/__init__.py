@@ -11,6 +11,7 @@ from gpudx.backends.tool import Assertion, Fault
 from gpudx.facts._backend import backend_libraries, backend_module, backend_modules
 from gpudx.facts.accesses import derive_accesses
 from gpudx.facts.bystanders import Bystanders
+from gpudx.facts.callers import Callers
 from gpudx.facts.collectives import Collectives
 from gpudx.facts.contexts import Contexts
 from gpudx.facts.crumbs import Crumbs
@@ -210,7 +211,10 @@ class Facts:
 
     @cached_property
     def sites(self) -> Sites:
-        return Sites(self.trace, self.objects, self.kernels, self.launches, self.errors, self.symbols, self.stacks, self.tellings)
+        callers = Callers(self.trace, self.objects, self.launches, self.symbols, self.stacks)
+        return Sites(
+            self.trace, self.objects, self.kernels, self.launches, self.errors, self.symbols, self.stacks, self.tellings, callers
+        )
 
 
 def derive(trace: Trace) -> Facts:

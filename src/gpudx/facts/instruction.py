@@ -4,14 +4,16 @@ The kernel names an address only for page faults. For an address that no memory 
 that is not aligned as the instruction demands, it says "general protection fault" and no more. The instruction itself
 says where it meant to read or write.
 
+Gathers and scatters take their indexes from a vector register, which is not kept: the address that the kernel names tells the index of
+the element that faulted.
+
 Reads the memory operands of x86-64 instructions (Intel SDM volume 2, chapter 2 "Instruction Format", appendix A "Opcode
-Map"). What is not understood is not guessed: scatters and gathers, EVEX displacements, and accesses relative to FS or GS
-have no answer.
+Map"). What is not understood is not guessed: most EVEX displacements, and accesses relative to FS or GS have no answer.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpudx.trace.last_words import LastWords
 
@@ -45,6 +47,9 @@ class Access:
     text: str  # "rax + rcx*8 + 0x10"
     registers: tuple[tuple[str, int], ...]  # those it is made of, with their values
     alignment: int = 1  # that the instruction demands
+    index: tuple[str, int, int] | None = None  # the register that is multiplied: its name, its value (signed), the factor
+    width: int = 0  # bytes; 0: not known
+    spread: int = 0  # of a gather or scatter, whose indexes are not known: what they are multiplied with
 
     @property
     def canonical(self) -> bool:
@@ -62,6 +67,23 @@ def impossible_access(words: LastWords) -> Access | None:
         return None
     wrong = [a for a in accesses(words.instruction, words.registers) if not a.canonical or not a.aligned]
     return wrong[0] if len(wrong) == 1 else None
+
+
+def faulting_access(words: LastWords) -> Access | None:
+    """The access that the kernel named the address of; None: it was another instruction's, or is not understood."""
+    if words.fault_address is None:
+        return None
+    found = [_element(a, words.address) for a in accesses(words.instruction, words.registers)]
+    hit = [a for a in found if a.address <= words.address < a.address + max(a.width, 1)]
+    return hit[0] if len(hit) == 1 else None
+
+
+def _element(access: Access, address: int) -> Access:
+    """Of a gather or scatter: the element at an address."""
+    if not access.spread or (address - access.address) % access.spread:
+        return access
+    index = (address - access.address) // access.spread
+    return replace(access, address=address, index=("a vector register", index, access.spread))
 
 
 def accesses(code: bytes, registers: tuple[int, ...]) -> list[Access]:
@@ -88,6 +110,7 @@ class _Decoder:
         self.values = [registers[KEPT_AT[n]] & MASK for n in range(len(NAMES))]
         self.prefixes: set[int] = set()
         self.rex, self.evex = 0, False
+        self.width = 0
 
     def operands(self) -> list[Access]:
         self._prefixes()
@@ -131,6 +154,7 @@ class _Decoder:
             return [self._access(_Operand(RSP, NONE, 1, -8), True)]
         if not _has_modrm(opcode) or opcode == 0x8D:  # lea only computes
             return []
+        self.width = self._general(opcode)
         immediate = _immediate(opcode, self.code[self.at], 0x66 in self.prefixes)
         writes = (
             True
@@ -148,6 +172,7 @@ class _Decoder:
             return self._modrm(None, 1 if opcode == 0x3A else 0)
         if opcode in WITHOUT_MODRM_0F or opcode in (0x0D, 0x18, 0x1E, 0x1F):  # the last are hints: they never fault
             return []
+        self.width = self._scalar(opcode, self._repeated(), 16)
         wanted = ALIGNED.get(opcode, 0)
         aligned = wanted is None or (wanted and wanted in self.prefixes)
         if opcode in (0x28, 0x29) and self.prefixes & {0xF2, 0xF3}:
@@ -170,20 +195,31 @@ class _Decoder:
             self.evex = True
         self.rex = 0x40 | (~inverted >> 5 & (4 if first == 0xC5 else 7))
         opcode = self._byte()
-        if (
-            (map_number == 1 and opcode == 0x77)
-            or (map_number == 2 and 0x90 <= opcode <= 0x93)
-            or (map_number == 2 and 0xA0 <= opcode <= 0xA3)
-        ):
-            return []  # vzeroupper; gathers and scatters
+        if map_number == 1 and opcode == 0x77:
+            return []  # vzeroupper
+        if map_number == 2 and opcode in (*range(0x90, 0x94), *range(0xA0, 0xA4)):
+            return self._spread(8 if third & 0x80 else 4, opcode >= 0xA0)
         writes = map_number == 1 and opcode in STORES_0F
         if map_number == 1 and opcode == 0x7E and third & 3 == 2:
             writes = False
         width = 64 if self.evex else 32 if third & 4 else 16
+        self.width = self._scalar(opcode, third & 3, width) if map_number == 1 and not self.evex else 0
         wanted = ALIGNED.get(opcode, 0) if map_number == 1 else 0
         needs = third & 3 == 1 if wanted == 0x66 else third & 3 in (0, 1)
         alignment = width if wanted != 0 and needs and not self.evex else 1
         return self._modrm(writes if map_number == 1 else None, 1 if map_number == 3 else 0, alignment)
+
+    def _spread(self, width: int, writes: bool) -> list[Access]:
+        """A gather or scatter: base + a vector of indexes * scale. EVEX counts a short displacement in elements."""
+        mod = self._byte() >> 6
+        sib = self._byte()
+        base: int = (sib & 7) | (self.rex & 1) << 3
+        if sib & 7 == 5 and mod == 0:
+            base = NONE
+        displacement = self._signed((4 if base == NONE else 0, 1, 4)[mod]) if mod or base == NONE else 0
+        self.width, scale = width, 1 << (sib >> 6)
+        found = self._access(_Operand(base, NONE, 1, displacement * (width if self.evex and mod == 1 else 1)), writes)
+        return [replace(found, spread=scale, text=f"{found.text} + indexes*{scale}")]
 
     def _string(self, opcode: int) -> list[Access]:
         from_source = opcode & ~1 in (0xA4, 0xA6, 0xAC)
@@ -194,6 +230,36 @@ class _Decoder:
         if to_target:
             found.append(self._access(_Operand(RDI, NONE, 1, 0), opcode & ~1 in (0xA4, 0xAA)))
         return found
+
+    # ---- widths ----
+
+    def _general(self, opcode: int) -> int:
+        """Of an instruction on general registers: the lowest bit of most opcodes says "not a byte"."""
+        if opcode == 0x63:
+            return 4
+        if opcode in range(0x38) or opcode in range(0x80, 0x8C) or opcode in (0xC0, 0xC1, 0xC6, 0xC7, 0xF6, 0xF7):
+            return (8 if self.rex & 8 else 2 if 0x66 in self.prefixes else 4) if opcode & 1 else 1
+        return 0
+
+    def _repeated(self) -> int:
+        """The prefix that chooses the type of an SSE instruction, as VEX encodes it: 2 for float, 3 for double."""
+        return 2 if 0xF3 in self.prefixes else 3 if 0xF2 in self.prefixes else 1 if 0x66 in self.prefixes else 0
+
+    def _scalar(self, opcode: int, kind: int, whole: int) -> int:
+        """Of an instruction of the map 0F: moves and arithmetic of one float or double, or of whole registers."""
+        if opcode in (0xB6, 0xBE):
+            return 1
+        if opcode in (0xB7, 0xBF):
+            return 2
+        if opcode == 0xD6:
+            return 8
+        if opcode in (0x6E, 0x7E):
+            return 8 if kind == 2 or self.rex & 8 else 4
+        if opcode in (0x10, 0x11, 0x51, *range(0x58, 0x60)) and opcode != 0x5B:
+            return {2: 4, 3: 8}.get(kind, whole)
+        if opcode in (0x2E, 0x2F):
+            return 8 if kind == 1 else 4
+        return whole if opcode in (0x28, 0x29, 0x6F, 0x7F, 0x54, 0x57, 0xFE, 0xEF) else 0
 
     # ---- addresses ----
 
@@ -230,7 +296,11 @@ class _Decoder:
             sign = "-" if operand.displacement < 0 else "+"
             text = f"{text} {sign} {abs(operand.displacement):#x}" if terms else f"{operand.displacement & MASK:#x}"
         kept = tuple(dict.fromkeys((NAMES[n], self.values[n]) for n, _ in used))
-        return Access(address & MASK, writes, text, kept, alignment)
+        index = None
+        if operand.index != NONE:
+            value = self.values[operand.index]
+            index = (NAMES[operand.index], value - (1 << 64) if value >> 63 else value, operand.scale)
+        return Access(address & MASK, writes, text, kept, alignment, index, self.width)
 
 
 def _has_modrm(opcode: int) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gpudx.facts.callers import Callers
 from gpudx.facts.errors import Errors
 from gpudx.facts.framework import OPERATOR, Tellings, framework_of, is_forward_of
 from gpudx.facts.kernels import Kernels
@@ -31,9 +32,11 @@ class Sites:
         symbols: Symbols,
         stacks: Stacks,
         tellings: Tellings,
+        callers: Callers,
     ) -> None:
         self._trace, self._objects, self._kernels, self._launches = trace, objects, kernels, launches
         self._errors, self._symbols, self._stacks, self._tellings = errors, symbols, stacks, tellings
+        self._callers = callers
 
     def at(self, position: int, *, argument: int | None = None, value: int | None = None) -> Site:
         """The call at `position`, with the argument and value a finding is about."""
@@ -47,6 +50,8 @@ class Sites:
         failed = int(self._trace.column("status", one)[0]) != 0
         stack = self._stacks.at(position)
         host = self._host_stack(position, stack)
+        python = stack.source if stack else None
+        decided = self._callers.beyond(position) if not python else None
         return Site(
             call=info.name,
             number=position + 1,
@@ -59,7 +64,8 @@ class Sites:
             argument_name=declared.name if declared else None,
             value=None if value is None else f"{value:#x}",
             status="in flight" if in_flight else self._errors.status_name(position) if failed else None,
-            source=(stack.source if stack else None) or self._source(position, stack),
+            source=python or (decided.line if decided else self._source(position, stack)),
+            through=decided.through if decided else None,
             host_stack=host,
             framework=self._framework(host, stack, self._kernels.name(kernel_row) if kernel_row >= 0 else ""),
         )

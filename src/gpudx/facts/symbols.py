@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from gpudx.elf.dwarf import Dwarf
+from gpudx.backends.mangling import function_name
+from gpudx.elf.dwarf import Dwarf, Struct
 from gpudx.elf.image import DEBUG_ROOT, Image
-from gpudx.facts.cpp_names import pretty
 from gpudx.facts.maps import Mapping, parse_maps
 from gpudx.text import printable
 
@@ -139,6 +139,12 @@ class Symbols:
             return (f"{address:#x} ({'generated code' if mapping.executable else 'anonymous memory'})",)
         return tuple(place.text(back) for place in self.places(address - back))
 
+    def struct(self, address: int, name: str) -> Struct | None:
+        """A struct that the source of the code at an address declares; None where debug information has none of this name."""
+        mapping, image = self.mapping(address), self.image(address)
+        found = self._object(mapping) if mapping and image else None
+        return found.struct(image[1], name) if found and image else None
+
     def source(self, address: int, is_return_address: bool = True) -> str | None:
         """ "path/tensor.c:195" for an address, None where no line is known."""
         place = self.locate(address - 1 if is_return_address else address)
@@ -162,6 +168,9 @@ class _Object:
     def _dwarf(self) -> Dwarf:
         return Dwarf(self._debug)
 
+    def struct(self, address: int, name: str) -> Struct | None:
+        return self._dwarf.struct(address, name)
+
     def places(self, path: str, address: int) -> tuple[Place, ...]:
         names = self._debug if self._debug.has_symtab else self.image
         name, start = names.function(address) or ("", address)
@@ -177,3 +186,10 @@ class _Object:
 def symbols_of(maps: str) -> Symbols:
     """The Symbols of a maps text, made once: opening objects and decoding lines is the dear part."""
     return Symbols(maps)
+
+
+def pretty(name: str) -> str:
+    """ "ns::Class::method" for a mangled C++ name, also of a part that the compiler split off (".cold"); any other name unchanged."""
+    whole = name.partition(".")[0]
+    found = function_name(whole)
+    return found if found and found != whole else name

@@ -40,5 +40,10 @@ def _kernel_seen(entry: Diagnosis) -> str | None:
     return kernel_of(entry) or (entry.access.kernel.partition("(")[0] if entry.access else None)
 
 
+def is_unnamed(entry: Diagnosis) -> bool:
+    """Of equals, one that names the argument says more."""
+    return entry.guilty is None or entry.guilty.argument is None
+
+
 def kernel_of(entry: Diagnosis) -> str | None:
     return entry.guilty.kernel if entry.guilty else None

@@ -9,7 +9,7 @@ from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose.instruments import NOT_CHECKED as INSIDE  # said of plain runs: nothing looked inside kernels
 from gpudx.diagnose.judge import ORDER
-from gpudx.investigate.agreement import GENERAL, agreed, kernel_of
+from gpudx.investigate.agreement import GENERAL, agreed, is_unnamed, kernel_of
 from gpudx.investigate.observed import Observed, observation, observed
 from gpudx.investigate.suspects import best_entries
 from gpudx.investigate.uninitialized import CAUSE as READS_FRESH
@@ -100,12 +100,7 @@ def _without_despair(told: list[Diagnosis]) -> list[Diagnosis]:
 
 
 def _rank(entry: Diagnosis) -> tuple[int, bool, bool, bool, bool]:
-    return ORDER[entry.status], _only_where(entry), tells(entry.cause) in UNEXPLAINING, not entry.observed, _unnamed(entry)
-
-
-def _unnamed(entry: Diagnosis) -> bool:
-    """Of equals, one that names the argument says more."""
-    return entry.guilty is None or entry.guilty.argument is None
+    return ORDER[entry.status], _only_where(entry), tells(entry.cause) in UNEXPLAINING, not entry.observed, is_unnamed(entry)
 
 
 def _only_where(entry: Diagnosis) -> bool:

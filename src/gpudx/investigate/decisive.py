@@ -12,7 +12,7 @@ from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
 from gpudx.investigate import exchanged, ordered, uninitialized
-from gpudx.investigate.agreement import agreed
+from gpudx.investigate.agreement import agreed, is_unnamed
 from gpudx.investigate.plans import EXCHANGED, INDICES, LOOPS, ORDERED, PLANS, POISON, RACES, SCALED, Step
 from gpudx.investigate.suspects import by_page
 from gpudx.investigate.uninitialized import POISONED
@@ -102,6 +102,8 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     if state.symptom == "settled":
         if any(one.cause in UNSAID for one in state.before) and _is_open(INDICES, state, runnable):
             return INDICES
+        if any(trial.ending == "timeout" for trial in state.trials):
+            return None  # the record shows what it waits for; another run would wait as long
         wanted = Step("recorded", "whether it repeats", REPEAT)
         return wanted if _made(state.trials, "recorded") < REPEAT else None
     plan: Sequence[Step] = PLANS[state.symptom]
@@ -130,11 +132,7 @@ PRECISE = ("memcheck", "dump", "fenced-dump", "low-fenced-dump", "checked")
 def _is_vague(state: Investigation) -> bool:
     """Is the access known, but not its address, or which argument's memory it missed? Another instrument may say that."""
     found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
-    return all(by_page(one) or (tells(one.cause) in ("access", "memory") and _is_unnamed(one)) for one in found)
-
-
-def _is_unnamed(entry: Diagnosis) -> bool:
-    return entry.guilty is None or entry.guilty.argument is None
+    return all(by_page(one) or (tells(one.cause) in ("access", "memory") and is_unnamed(one)) for one in found)
 
 
 def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> Step | None:

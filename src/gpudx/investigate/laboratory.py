@@ -39,7 +39,7 @@ from gpudx.lab.experiments import (
 )
 from gpudx.lab.recorded import TRACES
 from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
-from gpudx.model import Asked, Case, Diagnosis, Failure, Investigation, Trial
+from gpudx.model import Asked, Case, Diagnosis, Failure, Finding, Investigation, Trial
 from gpudx.model.how import How, Ways
 from gpudx.trace import open_traces
 
@@ -48,6 +48,7 @@ SIMULATED = "oclgrind"
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
 INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
+LOOKING_INSIDE = frozenset({"checked", "checked-loops", "checked-numbers", "fenced", "low-fenced"})  # experiments inside kernels
 NOTHING = ("not reached", "tool missing")  # such runs may have no case
 FIRST_PATIENCE = 0.4  # of the budget: a first run that has not ended by then, and does nothing any more, hangs
 NUMBERS, PRINTED_NAN = "checked-numbers", re.compile(rb"(?i)(?<![a-z])-?nan(?![a-z])")
@@ -239,10 +240,10 @@ class Laboratory:
 
 def _wants_lines(context: Context, experiment: str, state: Investigation) -> bool:
     """In a Python program the line is part of the verdict. Plain runs stay as they are, but for the one that repeats what is settled: it
-    has the callers of the functions that allocate and launch."""
+    has the callers of the functions that allocate and launch. Runs that look inside kernels take long anyway, so they have them, too."""
     if experiment == PLAIN:
         return state.symptom == "settled" and bool(state.trials)
-    return "python" in context.frameworks
+    return "python" in context.frameworks or base(experiment) in LOOKING_INSIDE
 
 
 def _result(trial: Trial, case: Case) -> Result:
@@ -319,11 +320,16 @@ def begun(case: Case, state: Investigation) -> Investigation:
 
 
 def _unattributed(case: Case) -> list[str]:
-    """Fences make the device fault. A report of that names no address, so it may have met a fence, or something else: it shows
-    an access where it is known to be of one launch, but its showing none says nothing."""
+    """Fences make the device fault. A report of that names no address, or a page and no launch, so it may have met a fence, or something
+    else: it shows an access where it is known to be of one launch, but its showing none says nothing."""
     fenced = any(one.name == fenced_runs.NAME for one in case.instruments)
-    reported = any(f.reports_device_error for f in case.findings)
+    reported = any(f.reports_device_error or _is_of_some_launch(f) for f in case.findings)
     return ["the device reported a fault, but not of which launch"] if fenced and reported else []
+
+
+def _is_of_some_launch(finding: Finding) -> bool:
+    by_driver = finding.access is not None and finding.access.seen_by == "driver"
+    return by_driver and finding.certainty == "observed" and finding.attribution != "this"
 
 
 def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idle: str | None = None) -> Trial:

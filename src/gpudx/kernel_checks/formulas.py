@@ -4,18 +4,25 @@ Checked kernels report an offset. Why it is what it is follows from the source: 
 dim from an argument. What the source does not fix (a loop's counter, an element of another buffer) is left open; gpudx.kernel_checks.
 values finds the value that gives the reported offset.
 
+Helper functions are followed in both directions: a call in an index stands for what the helper returns, and an index in a helper is
+computed from what its callers pass, up to the kernel (one Formulas per chain of calls).
+
 A tree is nested lists, because it is kept as JSON:
     ["number", 4]                       ["id", "get_global_id", 0]        ["argument", 2, "dim", type]
     [operator, type, left, right]       ["call", "max", type, ...]        ["?", type, condition, yes, no]
     ["named", "row", tree]              ["to", type, tree]                ["open", "k", type]
+    ["named", "bin_of(t)", tree, "bin_of", line]   what a call of a helper function at this line returns
     ["counter", "k", type, first, limit, "<", step]                       ["load", "ids[t]", type, argument, tree of its index]
-Types are "i8" to "u64".
+Types are "i8" to "u64". Names of another function than the one that accesses memory end with APART and a number, because two functions
+can have variables of the same name.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gpudx.kernel_checks.syntax import Node
@@ -27,6 +34,8 @@ if TYPE_CHECKING:
 Tree = list[Any]
 
 DEEPEST, LONGEST = 40, 4000  # levels of a tree; characters of its JSON
+MOST_INLINED = 16  # calls of helper functions in one index
+APART = "\0"
 IDS = ("get_global_id", "get_local_id", "get_group_id")
 SIZES = ("get_global_size", "get_local_size", "get_num_groups", "get_global_offset")
 CALLS = {"max", "min", "clamp", "abs", "mul24", "mad24"}
@@ -41,22 +50,60 @@ class Deep(Exception):
     """Too large to be of use to a reader."""
 
 
-class Formulas:
-    """Of the accesses of one function."""
+@dataclass
+class Query:
+    """The index that is asked for, while it is being made."""
 
-    def __init__(self, shape: Shape, function: Function) -> None:
+    depth: int = 0
+    inlined: int = 0
+    argument: int = -1  # of the kernel, that the index counts from
+    nodes: dict[str, Node] = field(
+        default_factory=dict
+    )  # of what the index leaves open, where the access can compute it
+
+    def reset(self) -> None:
+        self.depth = self.inlined = 0
+        self.argument = -1
+        self.nodes.clear()
+
+
+class Formulas:
+    """Of the accesses of one function; of a helper function, as one call of it has them.
+
+    `home` is the function with the access: what it leaves open can be computed beside the access.
+    """
+
+    def __init__(
+        self,
+        shape: Shape,
+        function: Function,
+        call: Node | None = None,
+        caller: Formulas | None = None,
+        query: Query | None = None,
+        home: bool = True,
+        mark: str = "",
+    ) -> None:
         self._shape = shape
         self._function = function
+        self._caller = caller
+        self._given = call.children[1:] if call is not None else []
         self._changed: dict[int, bool] = {}
-        self._depth = 0
-        self._nodes: dict[str, Node] = {}  # of what the index leaves open
-        self.argument = -1  # of the kernel, that the last index counts from
+        self._query = query or Query()
+        self._home = home
+        self._mark = mark
+
+    @property
+    def kernel(self) -> str:
+        return self._caller.kernel if self._caller is not None else self._function.name
+
+    @property
+    def argument(self) -> int:
+        """Of the kernel, that the last index counts from."""
+        return self._query.argument
 
     def index_of(self, access: Node) -> str:
         """The tree of an access's index, counted in elements of what its pointer was given as, as JSON; "" where it has none."""
-        self._depth = 0
-        self.argument = -1
-        self._nodes.clear()
+        self._query.reset()
         try:
             tree = self._place(access)
         except Deep:
@@ -68,11 +115,12 @@ class Formulas:
         """The part of the last index whose value the kernel has to report, because it does not follow from the offset: a number that
         is not only added and multiplied, or one of several."""
         tree = json.loads(index) if index else None
-        if tree is None or not self._nodes or _is_linear(tree):
+        nodes = self._query.nodes
+        if tree is None or not nodes or _is_linear(tree):
             return None
-        loads = [name for name, node in self._nodes.items() if node.kind == "ARRAY_SUBSCRIPT_EXPR"]
-        name = (loads or list(self._nodes))[0]
-        return (name, self._nodes[name]) if self._shape.pure(self._nodes[name]) else None
+        loads = [name for name, node in nodes.items() if node.kind == "ARRAY_SUBSCRIPT_EXPR"]
+        name = (loads or list(nodes))[0]
+        return (name, nodes[name]) if self._shape.pure(nodes[name]) else None
 
     def _place(self, access: Node) -> Tree | None:
         node = self._shape._path(access)[-1]
@@ -108,25 +156,38 @@ class Formulas:
         variable = self._function.variables.get(declared) or self._shape.globals.get(declared)
         if variable is None or self._changes(declared):
             return None
+        if variable.kind == "PARM_DECL" and not self._function.is_kernel:
+            return self._passed_pointer(declared, node)
         if variable.kind == "PARM_DECL" or self._shape._is_array(variable):
-            self.argument = self._parameter(declared)
+            self._query.argument = self._parameter(declared)
             return ["number", 0]
         init = self._shape.initial(variable)
         if init is None or self._shape._bare(init).kind == "CSTYLE_CAST_EXPR":
             return None
-        same = init.type.get_canonical().get_pointee().get_size() == node.type.get_canonical().get_pointee().get_size()
-        return self._pointed(init) if same else None
+        return self._pointed(init) if _same_elements(init, node) else None
+
+    def _passed_pointer(self, declared: int, node: Node) -> Tree | None:
+        """A pointer that the caller passes."""
+        passed = self._passed(declared)
+        if self._caller is None or passed is None or not _same_elements(self._shape._bare(passed), node):
+            return None
+        return self._caller._pointed(passed)
+
+    def _passed(self, declared: int) -> Node | None:
+        """What the call has for a parameter."""
+        at = next((i for i, param in enumerate(self._function.params) if param.number == declared), -1)
+        return self._given[at] if 0 <= at < len(self._given) else None
 
     # ---- numbers ----
 
     def _tree(self, node: Node) -> Tree:
-        self._depth += 1
-        if self._depth > DEEPEST:
+        self._query.depth += 1
+        if self._query.depth > DEEPEST:
             raise Deep
         try:
             return self._of(node)
         finally:
-            self._depth -= 1
+            self._query.depth -= 1
 
     def _of(self, node: Node) -> Tree:
         bare = self._shape._bare(node)
@@ -161,18 +222,18 @@ class Formulas:
 
     def _left(self, node: Node, kind: str) -> str:
         """The text of a part that is left open."""
-        name = " ".join(self._shape.source(node).split())[:60]
-        if self._type(node) == kind:
-            self._nodes.setdefault(name, node)
-        return name
+        name = self._text(node)
+        if self._home and self._type(node) == kind:
+            self._query.nodes.setdefault(name, node)
+        return name + self._mark
 
     def _load(self, node: Node, kind: str) -> Tree:
         base = self._shape._bare(node.children[0])
         argument = self._parameter(base.declared) if base.kind == "DECL_REF_EXPR" else -1
         name = self._left(node, kind)
-        before, self._nodes = self._nodes, {}
+        before, self._query.nodes = self._query.nodes, {}
         index = self._tree(node.children[1])
-        self._nodes = before  # what its own index leaves open is no part of the index that is asked for
+        self._query.nodes = before  # what its own index leaves open is no part of the index that is asked for
         return ["load", name, kind, argument, index]
 
     def _parameter(self, declared: int) -> int:
@@ -190,24 +251,78 @@ class Formulas:
             return ["call", node.name, kind, *map(self._tree, arguments)]
         if node.name.startswith("convert_") and len(arguments) == 1 and self._type(self._shape._bare(arguments[0])):
             return ["to", kind, self._tree(arguments[0])]
-        return self._open(node, kind)
+        return self._inlined(node, kind) or self._open(node, kind)
+
+    def _inlined(self, node: Node, kind: str) -> Tree | None:
+        """What a helper function of the program returns, where its source says it without a loop."""
+        callee, query = self._shape.functions.get(node.name), self._query
+        if callee is None or callee.is_kernel or query.inlined >= MOST_INLINED:
+            return None
+        query.inlined += 1
+        inner = Formulas(self._shape, callee, node, self, query, home=False, mark=f"{APART}{query.inlined}")
+        nodes = dict(query.nodes)
+        try:
+            tree = inner._returned(callee.body.children, kind)
+        except Deep:
+            tree = None
+        if tree is None:
+            query.nodes = nodes
+            return None
+        returns = [one for one in callee.body.walk() if one.kind == "RETURN_STMT"]
+        where = returns[0] if len(returns) == 1 else callee.body
+        return ["named", self._text(node) + self._mark, tree, node.name, self._shape.line(where)[1]]
+
+    def _returned(self, statements: Sequence[Node], kind: str) -> Tree | None:
+        """The value of `if (a) return b; return c;`. What other statements change is left open where it is used."""
+        for at, one in enumerate(statements):
+            if one.kind == "RETURN_STMT":
+                return self._converted(kind, one.children[0]) if one.children else None
+            if not any(inner.kind == "RETURN_STMT" for inner in one.walk()):
+                continue
+            if one.kind == "COMPOUND_STMT":
+                return self._returned([*one.children, *statements[at + 1 :]], kind)
+            if one.kind != "IF_STMT":
+                return None
+            condition, bodies, _ = self._shape._parts_of(one)
+            yes = self._returned([*bodies[:1], *statements[at + 1 :]], kind)
+            no = self._returned([*bodies[1:], *statements[at + 1 :]], kind)
+            if condition is None or yes is None or no is None:
+                return None
+            return ["?", kind, self._tree(condition), yes, no]
+        return None
+
+    def _text(self, node: Node) -> str:
+        return " ".join(self._shape.source(node).split())[:60]
 
     def _variable(self, node: Node, kind: str) -> Tree:
         declared = node.declared
         variable = self._function.variables.get(declared)
-        name = node.name
+        name = node.name + self._mark
         if variable is None:
             return ["open", name, kind]
         if variable.kind == "PARM_DECL":
-            at = next(i for i, param in enumerate(self._function.params) if param.number == declared)
-            own = self._function.is_kernel and not self._changes(declared)
-            return ["argument", at, name, kind] if own else self._open(node, kind)
+            return self._argument(node, kind) or self._open(node, kind)
         if self._changes(declared):
             return self._counter(node, name, kind) or self._open(node, kind)
         init = self._shape.initial(variable)
         if init is None or not self._type(self._shape._bare(init)):
             return ["open", name, kind]
         return ["named", name, self._converted(kind, init)]
+
+    def _argument(self, node: Node, kind: str) -> Tree | None:
+        """A parameter: of the kernel, or what the caller passes for it."""
+        declared = node.declared
+        if self._changes(declared):
+            return None
+        if self._function.is_kernel:
+            return ["argument", self._parameter(declared), node.name, kind]
+        passed = self._passed(declared)
+        if self._caller is None or passed is None or not self._type(self._shape._bare(passed)):
+            return None
+        tree = self._caller._converted(kind, passed)
+        if self._home and {"open", "load"} & set(_heads(tree)):
+            self._query.nodes.setdefault(node.name, node)
+        return ["named", node.name + self._mark, tree]
 
     def _converted(self, kind: str, init: Node) -> Tree:
         tree = self._tree(init)
@@ -255,6 +370,17 @@ class Formulas:
             tree = self._tree(step.children[1])
             return tree if step.operator == "+=" else ["-", "i64", ["number", 0], tree]
         return None
+
+
+def _same_elements(one: Node, other: Node) -> bool:
+    """Do two pointers count in elements of the same size?"""
+    sizes = [_element_type(node).get_size() for node in (one, other)]
+    return bool(sizes[0] == sizes[1] > 0)
+
+
+def _element_type(node: Node) -> Any:
+    canonical = node.type.get_canonical()
+    return canonical.element_type if canonical.kind.name == "CONSTANTARRAY" else canonical.get_pointee()
 
 
 def _is_linear(tree: Tree) -> bool:

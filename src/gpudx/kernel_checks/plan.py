@@ -15,6 +15,15 @@ Root = tuple[str, int]  # "param", "object" or "unknown", and the declaration
 
 
 @dataclass(frozen=True)
+class Way:
+    """How one chain of calls, from a kernel to a helper function, computes the index of an access there."""
+
+    kernel: str
+    index: str
+    argument: int = -1
+
+
+@dataclass(frozen=True)
 class Site:
     """A place in the source that is checked; its number is its place in the list, from 1 on."""
 
@@ -26,6 +35,9 @@ class Site:
     index: str = ""  # of an access: how its index is computed (formulas.py)
     hint: str = ""  # the part of the index whose value is in the report
     argument: int = -1  # of the kernel, that the index counts from
+    ways: tuple[Way, ...] = ()  # of an access in a helper function, in place of `index` and `argument`
+    watched: tuple[str, ...] = ()  # of a loop: variables that it depends on, as "name type", whose values are in the report
+    guards: tuple[tuple[int, str], ...] = ()  # of an access in a kernel: arguments that conditions before it compare with, and how
 
 
 @dataclass(frozen=True)
@@ -38,6 +50,7 @@ class Thing:
     index: int = -1  # of an argument
     element: int = 0  # bytes of one; 0: not known
     space: str = "global"  # of an argument: "local" and "constant" are others
+    layout: str = ""  # of an argument that points to structs (layouts.py)
 
 
 @dataclass
@@ -75,6 +88,7 @@ class Function:
     variables: dict[int, Node] = field(default_factory=dict)
     calls: set[str] = field(default_factory=set)
     has_barrier: bool = False
+    guards: list[tuple[int, int, str]] | None = None  # comparisons with arguments: place, argument, text
     written: set[int] = field(default_factory=set)  # pointer parameters that it writes through
     passed: list[tuple[int, str, int]] = field(default_factory=list)  # pointer parameter, function, its parameter
     unchecked: int = 0

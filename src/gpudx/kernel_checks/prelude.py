@@ -1,6 +1,6 @@
 """The part of a rewritten source that is ours: OpenCL C 1.1, names that begin with gdx_.
 
-The report is a buffer of 32-bit words (native/opencl/checks_report.h reads it):
+The report is a buffer of 32-bit words (native/opencl/checks_launch.c reads it):
     0 records asked for, 1 room for records, 2 sites, 3 steps that a work-item may take in loops (in units of 1024)
     8..71 a scratch place for accesses that must not happen
     72.. how often each site was seen to fail, from site 1 on; behind them the records, 24 words each
@@ -36,6 +36,9 @@ typedef struct {
   __private gdx_who *f; uint apart; uint said; uint odd; ulong steps; __local uint *v; uint turn; uint yes; uint voters;
 #ifdef GDX_LATE
   uint site; uint id; uint how; ulong off; ulong n; ulong hint;
+#endif
+#ifdef GDX_LOOPS
+  uint rank; uint looped; ulong seen[3];
 #endif
 } gdx_ctx;
 #ifdef GDX_FLAT
@@ -88,6 +91,9 @@ static void gdx_begin(__private gdx_ctx *c, __private gdx_who *f, __global uint 
   c->f = f; c->apart = 0; c->said = 0; c->odd = 0; c->steps = 0; c->v = 0; c->turn = 0; c->yes = 0; c->voters = 0;
 #ifdef GDX_LATE
   c->site = 0; c->id = 0; c->how = 0; c->off = 0; c->n = 0; c->hint = 0;
+#endif
+#ifdef GDX_LOOPS
+  c->rank = ~0u; c->looped = 0; c->seen[0] = 0; c->seen[1] = 0; c->seen[2] = 0;
 #endif
   f->r = r; f->item = gdx_item(); f->epoch = 0; f->passed = 0; f->missed = 0; f->hint = 0;
 #ifdef GDX_FLAT
@@ -376,10 +382,22 @@ static int gdx_wide(__private gdx_ctx *c, int narrow, long wide, uint s)
   if (wide > 2147483647L || wide < -2147483647L - 1L) gdx_say(c, 7u, s, ~0u, 0u, 4u, (ulong)wide, (ulong)(long)(int)wide, 0);
   return narrow;
 }
-static int gdx_step(__private gdx_ctx *c, uint s)
+"""
+
+# The loop that does not end is the outermost one that still turns at the end of what a work-item may take; loops in it may end each
+# time. With it goes what its condition depends on, and which of these numbers the last turn left alone.
+LOOPS = """
+static int gdx_step(__private gdx_ctx *c, uint s, uint rank, ulong a, ulong b, ulong d)
 {
-  if (++c->steps >> 10 < c->f->r[3]) return 1;
-  if (c->f->r[3] != 1u) gdx_say(c, 6u, s, ~0u, 0u, 0u, c->steps, 0, 0);
+  ulong most = c->f->r[3], done = ++c->steps >> 10;
+  if (most == 1u) return done < 1;
+  if (done < most - most / 4) return 1;
+  if (rank < c->rank) { c->rank = rank; c->looped = 0; }
+  if (rank != c->rank && done < most + most / 4) return 1;
+  uint same = c->looped != s ? 0u : 256u | (c->seen[0] == a ? 512u : 0u) | (c->seen[1] == b ? 1024u : 0u) | (c->seen[2] == d ? 2048u : 0u);
+  c->looped = s; c->seen[0] = a; c->seen[1] = b; c->seen[2] = d;
+  if (done < most) return 1;
+  gdx_say(c, 6u, s, ~0u, same, (uint)c->steps, a, b, d);
   c->f->r[3] = 1u;  /* the other work-items need not take as long */
   return 0;
 }
@@ -433,13 +451,15 @@ def text(
     parts += (
         ["#define GDX_RACES 1\n"] * races + ["#define GDX_UNINIT 1\n"] * uninit + ["#define GDX_TRACK 1\n"] * tracks
     )
+    parts += ["#define GDX_LOOPS 1\n"] * ("gdx_step" in body)
     parts.append(COMMON)
     if tracks:
         parts.append(TRACK)
     parts += [BOUNDS, POINTERS.replace("PREFIX", "gdx")]
     parts += [LIGHT, POINTERS.replace("PREFIX", "gdx_light")] * tracks
     parts += [BARRIERS] * any(name in body for name in ("gdx_agree", "gdx_split", "gdx_lost"))
-    parts += [ARITHMETIC] * any(name in body for name in ("gdx_div", "gdx_wide", "gdx_step"))
+    parts += [ARITHMETIC] * any(name in body for name in ("gdx_div", "gdx_wide"))
+    parts += [LOOPS] * ("gdx_step" in body)
     parts += [_nan(name) for name in sorted(set(re.findall(r"gdx_nan_(\w+)\(", body)))]
     parts += [_came_in(name) for name in sorted(set(re.findall(r"gdx_in_(\w+)\(", body)))]
     return "".join(parts)

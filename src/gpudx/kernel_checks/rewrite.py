@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gpudx.kernel_checks import prelude
+from gpudx.kernel_checks import layouts, prelude
 from gpudx.kernel_checks.builtins import (
     BARRIERS,
     FENCES,
@@ -166,6 +166,7 @@ class Rewriter(Statements):
                     if self.functions[name].is_kernel:
                         raise Unsupported(f"the kernel {name} is called like a function")
                     function.calls.add(name)
+                    self.calls_of.setdefault(name, []).append((function, node))
                 elif name in BARRIERS:
                     function.has_barrier = True
                 elif name in FENCES or (LOCKS.match(name) and in_loop(node)):
@@ -271,7 +272,8 @@ class Rewriter(Statements):
             self._thing_numbers[("param", param.number)] = len(self.things)
             pointee = param.type.get_canonical().get_pointee()
             where = ARGUMENT_SPACES.get(qualifier(pointee), "global")
-            self.things.append(Thing("argument", param.name, function.name, at, element_bytes(pointee), where))
+            layout = layouts.of(pointee) if self._is_pointer(param) else ""
+            self.things.append(Thing("argument", param.name, function.name, at, element_bytes(pointee), where, layout))
 
     def _extra_parameters(self, function: Function) -> tuple[str, list[str]]:
         pointers = self._pointers(function)

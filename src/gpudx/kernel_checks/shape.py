@@ -12,15 +12,20 @@ from gpudx.kernel_checks.builtins import (
 )
 from gpudx.kernel_checks.cl_types import scalar_bytes, value
 from gpudx.kernel_checks.errors import Unsupported
-from gpudx.kernel_checks.formulas import Formulas
+from gpudx.kernel_checks.formulas import APART, Formulas, Query
 from gpudx.kernel_checks.plan import (
     WRITE,
     Function,
     Root,
     Site,
     Thing,
+    Way,
 )
 from gpudx.kernel_checks.syntax import Node, Tree
+
+Chain = list[tuple[Function, Node | None]]  # functions, each with the call of it
+CONDITIONED = ("IF_STMT", "WHILE_STMT", "FOR_STMT")
+MOST_WAYS = 8  # chains of calls to one helper function whose indexes are followed
 
 if TYPE_CHECKING:
     from gpudx.kernel_checks.proofs import Prover
@@ -47,6 +52,7 @@ class Shape:
         self.sites: list[Site] = []
         self.things: list[Thing] = []
         self.functions: dict[str, Function] = {}
+        self.calls_of: dict[str, list[tuple[Function, Node]]] = {}  # of the program's own functions
         self.globals: dict[int, Node] = {}
         self._thing_numbers: dict[tuple[str, int], int] = {}
         self._starts = [0]
@@ -57,7 +63,7 @@ class Shape:
         self._temporary = 0
         self._prover: Prover | None = None
         self._uniform: Uniformity | None = None
-        self._formulas: dict[str, Formulas] = {}
+        self._formulas: dict[str, list[Formulas]] = {}
         self._returns: dict[str, tuple[Root, ...] | None] = {}
         # The arguments and arrays that work-items need not be kept apart for, while a light kernel is made (rewrite.py).
         self.light: set[int] | None = None
@@ -271,6 +277,23 @@ class Shape:
         at = bisect.bisect_right(self._starts, node.start) - 1
         return self.lines[at] if at < len(self.lines) else ("", 0)
 
+    def _guards(self, node: Node) -> tuple[tuple[int, str], ...]:
+        """Comparisons with a number among the kernel's arguments, in conditions above the access: (argument, "i < n")."""
+        assert self.now is not None
+        if self.now.guards is None:
+            numbers = {param.number: at for at, param in enumerate(self.now.params) if not self._is_pointer(param)}
+            self.now.guards = [
+                (one.start, numbers[side.declared], " ".join(self.source(one).split())[:60])
+                for control in self.now.body.walk()
+                if control.kind in CONDITIONED
+                for part in control.children[:1 if control.kind == "IF_STMT" else -1]
+                for one in part.walk()
+                if one.kind == "BINARY_OPERATOR" and one.operator in ("<", "<=", ">", ">=")
+                for side in map(self._bare, one.children)
+                if side.kind == "DECL_REF_EXPR" and side.declared in numbers
+            ]
+        return tuple(dict.fromkeys((at, text) for start, at, text in self.now.guards if start < node.start))
+
     def site(self, kind: str, node: Node, proved: bool = False) -> int:
         if (
             not proved
@@ -281,20 +304,51 @@ class Shape:
             self._prover.give_up()
         file, line = self.line(node)
         text = " ".join(self.source(node).split())[:120]
-        index, name, argument = "", "", -1
+        index, name, argument, ways = "", "", -1, []
         self.hinted: Node | None = None
         if kind == "access" and self.now is not None:
-            formulas = self._formulas_of(self.now)
-            index = formulas.index_of(node)
-            argument = formulas.argument
-            name, self.hinted = formulas.hint(index) or ("", None)
-        self.sites.append(Site(kind, file, line, text, self.now.name if self.now else "", index, name, argument))
+            for formulas in self._formulas_of(self.now):
+                index = formulas.index_of(node)
+                argument = formulas.argument
+                ways.append(Way(formulas.kernel, index, argument))
+                name, self.hinted = (name, self.hinted) if name else formulas.hint(index) or ("", None)
+        if self.now is not None and not self.now.is_kernel:
+            index, argument = "", -1
+        own = self.now is not None and self.now.is_kernel
+        where = self.now.name if self.now else ""
+        guards = self._guards(node) if kind == "access" and own else ()
+        self.sites.append(Site(kind, file, line, text, where, index, name, argument, () if own else tuple(ways), (), guards))
         return len(self.sites)
 
-    def _formulas_of(self, function: Function) -> Formulas:
+    def _formulas_of(self, function: Function) -> list[Formulas]:
+        """One for a kernel; for a helper function one per chain of calls that leads to it, or none where these are many."""
         if function.name not in self._formulas:
-            self._formulas[function.name] = Formulas(self, function)
+            chains = self._chains(function, MOST_WAYS, ())
+            self._formulas[function.name] = [self._chain(one) for one in chains or []]
         return self._formulas[function.name]
+
+    def _chain(self, calls: Chain) -> Formulas:
+        query, formulas = Query(), None
+        for at, (function, call) in enumerate(calls):
+            home = at == len(calls) - 1
+            mark = "" if home else f"{APART}c{at}"
+            formulas = Formulas(self, function, call, formulas, query, home, mark)
+        assert formulas is not None
+        return formulas
+
+    def _chains(self, function: Function, most: int, below: tuple[str, ...]) -> list[Chain] | None:
+        """The calls from each kernel down to a function; None: more than so many, or without an end."""
+        if function.is_kernel:
+            return [[(function, None)]]
+        if most <= 0 or function.name in below:
+            return None
+        found: list[Chain] = []
+        for caller, call in self.calls_of.get(function.name, []):
+            above = self._chains(caller, most - len(found), (*below, function.name))
+            if above is None or len(found) + len(above) > most:
+                return None
+            found += [[*one, (function, call)] for one in above]
+        return found
 
     def _miss(self) -> None:
         """An access that is not checked."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
+from dataclasses import replace
 
 from gpudx.kernel_checks.builtins import (
     BARRIERS,
@@ -12,6 +14,7 @@ from gpudx.kernel_checks.builtins import (
 from gpudx.kernel_checks.calls import Calls
 from gpudx.kernel_checks.cl_types import plain
 from gpudx.kernel_checks.errors import Unsupported
+from gpudx.kernel_checks.formulas import TYPES
 from gpudx.kernel_checks.plan import (
     ADDRESS,
     BOTH,
@@ -19,9 +22,14 @@ from gpudx.kernel_checks.plan import (
     CONSTANT_AT,
     READ,
     WRITE,
+    Function,
 )
 from gpudx.kernel_checks.syntax import Node
 
+NUMBERS = {**TYPES, "FLOAT": "f32", "DOUBLE": "f64"}
+WATCHED = {"i": "(ulong)(long)({})", "u": "(ulong)({})", "f": "(ulong)as_uint({})"}
+MOST_WATCHED = 3  # numbers of a loop
+DEEPEST_LOOP = 64
 LOOPS = {"FOR_STMT", "WHILE_STMT", "DO_STMT"}
 
 
@@ -75,7 +83,7 @@ class Statements(Calls):
             if uniform is not None and node.kind != "SWITCH_STMT" and uniform.must_agree(node, condition):
                 text = self._agreeing(node, condition, text)
             if "loops" in self.checks and node.kind in LOOPS:
-                text = f"(gdx_step(gdx, {self.site('loop', condition)}u) && ({text}))"
+                text = f"({self._step(node, condition)} && ({text}))"
             parts.append((condition, text))
         for other in others:
             parts.append((other, self._declaration(other) if other.kind == "DECL_STMT" else self.unused(other)))
@@ -114,8 +122,61 @@ class Statements(Calls):
 
     def _endless(self, node: Node, text: str) -> str:
         """for (;;): the condition is empty."""
-        site = self.site("loop", node)
-        return re.sub(r";\s*;", f"; gdx_step(gdx, {site}u);", text, count=1)
+        return re.sub(r";\s*;", f"; {self._step(node, node)};", text, count=1)
+
+    def _step(self, loop: Node, shown: Node) -> str:
+        """Counts the turns of a loop, with the numbers that its end depends on."""
+        assert self.now is not None
+        found = self._deciding(loop)
+        number = self.site("loop", shown)
+        names = tuple(f"{name} {kind}" for name, kind in found)
+        site = replace(self.sites[number - 1], watched=names)
+        bodies = self._parts_of(loop)[1]
+        head = self.text[loop.start : bodies[0].start].strip()  # of `for (;;)`
+        self.sites[number - 1] = site if shown is not loop else replace(site, text=" ".join(head.split()))
+        texts = [WATCHED[kind[0]].format(name) if kind != "f64" else f"as_ulong({name})" for name, kind in found]
+        values = ", ".join([*texts, "0", "0", "0"][:MOST_WATCHED])
+        depth = sum(one.kind in LOOPS for one in self._above(loop))
+        return f"gdx_step(gdx, {number}u, {self._level(self.now) * DEEPEST_LOOP + min(depth, DEEPEST_LOOP - 1)}u, {values})"
+
+    def _deciding(self, loop: Node) -> list[tuple[str, str]]:
+        """Numbers that the condition of a loop compares, then those from outside that the loop changes, with their types."""
+        assert self.now is not None
+        condition, bodies, _ = self._parts_of(loop)
+        compared = [
+            one.declared for one in (condition.walk() if condition is not None else ()) if one.kind == "DECL_REF_EXPR"
+        ]
+        outside = [
+            at
+            for at, one in self.now.variables.items()
+            if one.end <= loop.start and one.kind in ("VAR_DECL", "PARM_DECL")
+        ]
+        changed = [at for at in outside if any(self._changes(body, at) for body in bodies)]
+        found: dict[str, str] = {}
+        for declared in dict.fromkeys([*compared, *changed]):
+            variable = self.now.variables.get(declared)
+            kind = NUMBERS.get(variable.type.get_canonical().kind.name, "") if variable is not None else ""
+            if (
+                variable is not None
+                and kind
+                and declared not in self.now.taken
+                and "__local" not in variable.type.spelling
+            ):
+                found.setdefault(variable.name, kind)
+        return list(found.items())[:MOST_WATCHED]
+
+    def _above(self, node: Node) -> Iterator[Node]:
+        above = node.parent
+        while above is not None:
+            yield above
+            above = above.parent
+
+    def _level(self, function: Function, below: tuple[str, ...] = ()) -> int:
+        """How many calls lie between a kernel and a function, at most."""
+        if function.is_kernel or function.name in below:
+            return 0
+        callers = {caller.name: caller for caller, _ in self.calls_of.get(function.name, [])}
+        return 1 + max((self._level(one, (*below, function.name)) for one in callers.values()), default=0)
 
     def _barrier(self, node: Node) -> str:
         assert self.now is not None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TypeVar
 
-from gpudx.kernel_checks.formulas import SIZES, Tree
+from gpudx.kernel_checks.formulas import APART, SIZES, Tree
 
 MOST_TRIED = 200_000  # combinations of loop counters
 OPEN = ("open", "counter", "load")
@@ -52,7 +52,7 @@ def _raw(tree: Tree, world: World) -> tuple[int, str]:
     if head in OPEN:
         return _known(world.open, tree[1]), tree[2]
     if head == "named":
-        return value(tree[2], world), WIDE
+        return (world.open[tree[1]] if tree[1] in world.open else value(tree[2], world)), WIDE
     if head == "to":
         return value(tree[2], world), tree[1]
     if head == "?":
@@ -124,9 +124,22 @@ def _left_open(tree: Tree, world: World) -> list[Tree]:
         if one[0] in OPEN:
             if one[1] not in world.open:
                 found[one[1]] = one
-        else:
+        elif one[0] != "named" or one[1] not in world.open:
             stack += [part for part in one[1:] if isinstance(part, list)]
     return list(found.values())
+
+
+def with_hint(tree: Tree, hint: str, number: int, world: World) -> World:
+    """The world with a number that the kernel reported. Where that is a parameter of a helper function, what the caller computed it
+    from is found, if one set of values gives it."""
+    named = next((one for one in parts(tree) if one[0] == "named" and one[1] == hint), None)
+    below = solved(named[2], number, world) if named is not None else None
+    return below or replace(world, open={**world.open, hint: number})
+
+
+def impossible(tree: Tree, index: int, world: World) -> bool:
+    """Is everything known, and the value another one?"""
+    return not _left_open(tree, world) and _or_none(tree, world) not in (index, None)
 
 
 def solved(tree: Tree, index: int, world: World) -> World | None:
@@ -189,19 +202,80 @@ def _by_trying(tree: Tree, index: int, world: World, missing: list[Tree], ranges
     return found
 
 
+MONOTONE = ("number", "id", "argument", "counter", "named", "to", "+", "-", "*", "call")
+MOST_CORNERS = 10  # ids and counters; each has two ends
+
+
+def largest(tree: Tree, world: World, extents: Mapping[tuple[str, int], int]) -> int | None:
+    """The largest value over all work-items and iterations of loops; None where the source leaves that open. `extents` has how many
+    values each id has. Sums and products are largest where each part is at one of its ends."""
+    if any(one[0] not in MONOTONE or (one[0] == "call" and one[1] not in ("max", "min", "clamp")) for one in _computed(tree)):
+        return None
+    ids = {(one[1], one[2]) for one in _computed(tree) if one[0] == "id" and one[1] not in SIZES}
+    counters = _left_open(tree, replace(world, open={}))
+    ranges = [_values_of(one, world) for one in counters]
+    if not ids <= set(extents) or len(ids) + len(counters) > MOST_CORNERS or not all(ranges):
+        return None
+    found = []
+    for corner in product(*([(0, extents[one] - 1) for one in ids] + [(one[0], one[-1]) for one in ranges if one])):
+        at = dict(zip(ids, corner, strict=False))
+        opened = dict(zip((one[1] for one in counters), corner[len(ids) :], strict=True))
+        found.append(_or_none(tree, replace(world, ids={**world.ids, **at}, open=opened)))
+    known = [one for one in found if one is not None]
+    return max(known) if len(known) == len(found) else None
+
+
+def _computed(tree: Tree) -> Iterator[Tree]:
+    """The tree and the trees in it that its value is made of: not the head of a counter's loop."""
+    yield tree
+    if tree[0] not in OPEN:
+        for one in tree[1:]:
+            if isinstance(one, list):
+                yield from _computed(one)
+
+
 # ---- what a reader wants of it ----
 
 
 def wraps(tree: Tree, world: World) -> tuple[Tree, int, int] | None:
     """The first operation whose result does not fit in its type: the tree, the result without and with the wrapping."""
-    for one in reversed(list(parts(tree))):
-        if one[0] in ("+", "-", "*", "<<", "to"):
+    for one, reduced in reversed(list(_taken(tree, world))):
+        hashed = reduced and one[0] in ("+", "-", "*", "<<") and one[1][0] == "u"
+        if one[0] in ("+", "-", "*", "<<", "to") and not hashed:
             try:
                 raw, kind = _raw(one, world)
             except Unknown:
                 continue
             if fit(raw, kind) != raw:
                 return one, raw, fit(raw, kind)
+    return None
+
+
+REDUCING = ("%", "&", ">>", "^")
+
+
+def _taken(tree: Tree, world: World, reduced: bool = False) -> Iterator[tuple[Tree, bool]]:
+    """The parts that the kernel computed: of a choice, the branch that was taken. With whether an operation above keeps only some of the
+    bits, so that a program may well want the wrapping of an unsigned number."""
+    yield tree, reduced
+    inner = [one for one in tree[1:] if isinstance(one, list)]
+    if tree[0] == "?":
+        decided = _or_none(tree[2], world)
+        inner = inner if decided is None else [tree[2], tree[3 if decided else 4]]
+    for one in inner:
+        yield from _taken(one, world, reduced or tree[0] in REDUCING)
+
+
+def label(tree: Tree) -> str:
+    """The name of a part as the source has it."""
+    return str(tree[1]).partition(APART)[0]
+
+
+def helper_of(tree: Tree, inner: Tree) -> tuple[str, int] | None:
+    """The helper function that computes a part of the tree, with its line; None where that is the function with the access."""
+    for one in parts(tree):
+        if one[0] == "named" and len(one) > 3 and any(part is inner for part in parts(one[2])):
+            return helper_of(one[2], inner) or (str(one[3]), int(one[4]))
     return None
 
 
@@ -235,7 +309,7 @@ def _shown(tree: Tree, world: World | None) -> str:
     if head == "id":
         return f"{tree[1]}({tree[2]})"
     if head in ("named", *OPEN):
-        return str(tree[1])
+        return label(tree)
     if head == "argument":
         return str(tree[2])
     if head == "to":

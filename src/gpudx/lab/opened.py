@@ -6,10 +6,23 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gpudx.evidence.models import is_model
+from gpudx.errors import UserError
+from gpudx.evidence.models import ModelFile, is_model, read
 from gpudx.lab.recorded import RunResult
 
 MOST = 4
+
+
+def read_models(run: RunResult, maps: Iterable[str]) -> tuple[list[ModelFile], list[str]]:
+    """The models that the program was given or opened, and a sentence for each that cannot be read."""
+    found, unreadable = [], []
+    for path in models(run, maps):
+        try:
+            model = read(path)
+            found += [model] if model.fields or model.tensors else []  # some other config.json
+        except UserError as error:
+            unreadable.append(str(error))
+    return found, unreadable
 
 
 def models(run: RunResult, maps: Iterable[str]) -> list[Path]:

@@ -95,21 +95,16 @@ def run_recorded(
     how = how or How()
     file = program.find(command)
     traces = case_dir / TRACES
-    env = recorded_environment(native.library(), traces, how.keep, {**os.environ, **how.extra_env}, file, how.dump)
-    env |= variables(how, env)
-    env |= simulated.environment(how.simulator, case_dir) if how.simulator else {}
-    env |= logged_heap(env) if how.heap else {}
-    _make_directory(traces)
-    if how.dump:
-        _make_directory(case_dir / DUMPS)
-    start, words, sanitizer = file, command, how.sanitizer
-    if sanitizer:
-        _make_directory(case_dir / sanitized.FOLDER)
-        start, words = Path(sanitizer.path), sanitized.command(sanitizer, case_dir / sanitized.FOLDER, file, command)
+    env = _environment(how, file, case_dir)
+    sanitizer, below = how.sanitizer, case_dir / sanitized.FOLDER if how.sanitizer else None
+    for folder in filter(None, (traces, case_dir / DUMPS if how.dump else None, below)):
+        _make_directory(folder)
+    start, words = file, command
+    if sanitizer and below:
+        start, words = Path(sanitizer.path), sanitized.command(sanitizer, below, file, command)
     service = kernel_checked.service(how.kernel_checks, case_dir)
     with service as more, signals.held() as (watched, mask), Guard() as guard, KernelLog() as log:
         env |= more
-        below = case_dir / sanitized.FOLDER if sanitizer else None
         listener = Listener(how.probes, how.output)
         begun = time.monotonic()
         started = _start(start, words, env, mask, _into(how.output) if how.output else listener.actions)
@@ -147,7 +142,16 @@ def run_recorded(
         interrupted=run.interrupted,
         ended_early=run.ended_early,
     )
-    return _below(result, sanitizer, sanitized.read(case_dir / sanitized.FOLDER), file) if sanitizer else result
+    return _below(result, sanitizer, sanitized.read(below), file) if sanitizer and below else result
+
+
+def _environment(how: How, file: Path, case_dir: Path) -> dict[str, str]:
+    """Of the program: ours, with what loads and configures the recorder."""
+    env = recorded_environment(native.library(), case_dir / TRACES, how.keep, {**os.environ, **how.extra_env}, file, how.dump)
+    env |= variables(how, env)
+    env |= simulated.environment(how.simulator, case_dir) if how.simulator else {}
+    env |= logged_heap(env) if how.heap else {}
+    return env
 
 
 def _below(run: RunResult, sanitizer: Sanitizer, inner: Inner, file: Path) -> RunResult:

@@ -58,6 +58,7 @@ class Site:
     source: str | None = None
     host_stack: tuple[str, ...] = ()
     framework: Framework | None = field(default=None, metadata=LATER)
+    through: str | None = field(default=None, metadata=LATER)  # the line that made the call, where `source` is its caller
 
 
 @dataclass(frozen=True)

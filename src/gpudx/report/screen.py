@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
 from gpudx.report import Page, flake, source_line
-from gpudx.report.brief import RECORDER, eventful, suppressions
+from gpudx.report.brief import RECORDER, calls_made, eventful, suppressions
 from gpudx.report.outline import most_telling, only_read, verdict
 from gpudx.report.safe import clean, full
 from gpudx.report.source_line import KernelText, SourceLine
@@ -358,7 +358,7 @@ def next_step(case: Case) -> str:
         return ""
     if state is None:
         watched = any(one.name == "recorder" and not one.failed for one in case.instruments)
-        return shlex.join(["gpudx", "investigate", "--", *case.command]) if watched and _calls(case) else ""
+        return shlex.join(["gpudx", "investigate", "--", *case.command]) if watched and calls_made(case) else ""
     if state.stopped in ("budget used up", "runs used up", "interrupted", "the failure did not reproduce"):
         return shlex.join(["gpudx", "investigate", *_more_time(state), _near(case.directory)])
     return ""
@@ -392,7 +392,7 @@ def coverage(case: Case) -> str:
         return f"{plural(case.flake.tests, 'test')}, {runs}; stopped: {case.flake.stopped}"
     if not case.processes and not case.observations:
         return ""
-    parts = [plural(_calls(case), "call"), plural(sum(one.launches for one in case.processes), "launch", "launches")]
+    parts = [plural(calls_made(case), "call"), plural(sum(one.launches for one in case.processes), "launch", "launches")]
     state = case.investigation
     if state and state.trials:
         parts.append(f"{plural(len(state.trials), 'run')} in {duration(sum(one.seconds for one in state.trials))}")
@@ -413,7 +413,7 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
     if checked:
         kernel = next((dict(one.facts)["kernel"] for one in case.findings if one.id == NARROWED), "")
         yield f"checked: {', '.join(checked)}" + (f" (only launches of {kernel})" if kernel else "")
-    left = [one for one in INSIDE_KERNELS if one not in checked] if _calls(case) else []
+    left = [one for one in INSIDE_KERNELS if one not in checked] if calls_made(case) else []
     if left:
         yield f"unchecked in kernels: {', '.join(left)}"
 
@@ -425,8 +425,6 @@ def _inside_kernels(case: Case) -> Iterator[str]:
             yield from (name for word, name in INSIDE.items() if word in found[1].split(", "))
 
 
-def _calls(case: Case) -> int:
-    return sum(one.calls for one in case.processes)
 
 
 def _near(directory: str) -> str:

@@ -43,6 +43,11 @@ def duration(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
+def triple(extent: tuple[int, int, int]) -> str:
+    """ "(4,1,1)", of a grid, a block or a place in one."""
+    return f"({extent[0]},{extent[1]},{extent[2]})"
+
+
 def several(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """ "a", "a and b", "a, b, c and 4 others"."""
     more = len(names) - most

@@ -47,6 +47,56 @@ __kernel void narrow(__global float *o, int w) {
   RIGHT_OR_SHORT at = y * w + x;
   o[at] = 1;
 }
+int bin_of(int ticks, int bins, int range) {
+  if (ticks < 0) return 0;
+  return RIGHT ? (int)((long)ticks * bins / range) : ticks * bins / range;
+}
+__kernel void binned(__global const int *t, __global int *o, int bins, int range) {
+  int b = bin_of(t[get_global_id(0)], bins, range);
+  atomic_inc(&o[b]);
+}
+void store(__global float *to, int at) { to[at] = 1; }
+void put(__global float *to, int row, int column, int pitch) { store(to, row * pitch + column); }
+__kernel void placed(__global float *o, int h, int w) {
+  int x = get_global_id(0), y = get_global_id(1);
+  if (x < w && (RIGHT ? y < h : 1)) put(o, y, x, w);
+}
+float picked(__global const float *from, int at) { return from[at]; }
+__kernel void passed(__global const float *a, __global const float *b, __global float *o, int first, int many) {
+  int i = get_global_id(0);
+  o[i] = picked(a, i) + picked(b + first, i * many);
+}
+uint scattered(uint key) { return key * 2654435761u; }
+__kernel void spread(__global const uint *key, __global int *o, int slots) {
+  atomic_inc(&o[scattered(key[get_global_id(0)]) % (slots + (RIGHT ? 0 : 1))]);
+}
+__kernel void grouped(__global const int *v, __global int *o, int n) {
+  if (get_local_id(0) < 4) o[get_group_id(0) * 4 + get_local_id(0)] = n;
+}
+__kernel void shifted(__global float *o, int first) { o[first + get_global_id(0)] = 1; }
+#define SMOOTHED(name) __kernel void name(__global const float *p, __global const float *w, __global float *o, int n, int k) { \\
+  int i = get_global_id(0); \\
+  if (i >= n) return; \\
+  float s = 0; \\
+  for (int j = 0; j < k; ++j) s += p[i + j] * w[j]; \\
+  o[i] = s; \\
+}
+SMOOTHED(smoothed)
+SMOOTHED(unpadded)
+SMOOTHED(pooled)
+typedef struct { float3 at; float radius; int id; } Light;
+__kernel void lit(__global const Light *l, __global float *o, int lights) {
+  float s = 0;
+  for (int k = 0; k < lights; ++k) s += l[k].radius;
+  o[get_global_id(0)] = s;
+}
+__kernel void halved(__global const Light *l, __global float *o, int lights) {
+  float s = 0;
+  for (int k = 0; k < lights; ++k) s += l[k].radius;
+  o[get_global_id(0)] = s;
+}
+__kernel void curved(__global float *o, float gamma, int n) { int i = get_global_id(0); if (i < n) o[i] = gamma; }
+__kernel void chunk(__global float *o) { o[get_global_id(0)] = 1; }
 """
 
 
@@ -78,6 +128,22 @@ def main(right: bool) -> None:
     run("next", (1024,), (64,), memory(1001 if right else 1000, np.int32), memory(1000, np.int32), 1000)
     run("staged", (256,), (64,), memory(256), cl.LocalMemory(256 if right else 128))
     run("narrow", (304, 200), (16, 8), memory(304 * 200), 304)
+    run("binned", (64,), None, memory(64, np.int32, 2_100_000), memory(1024, np.int32), 1024, 3_000_000)
+    run("placed", (48, 48), (16, 16), memory(37 * 45), 37, 45)
+    run("passed", (64,), None, memory(64), memory(164 + 64 * (2 if right else 0)), memory(64), 100, 2)
+    run("spread", (64,), None, memory(64, np.uint32, 4), memory(10, np.int32), 10)
+    run("grouped", (192,), (64,), memory(192, np.int32), memory(4 * (3 if right else 2), np.int32), 190)
+    run("lit", (64,), None, memory(30 * (8 if right else 5)), memory(64), 30)
+    run("halved", (64,), None, memory(30 * 8 if right else 15 * 8), memory(64), 30)
+    run("curved", (1024,), (64,), memory(1000), np.float32(1.8), 1000 if right else int(np.float32(1.8).view(np.int32)))
+    made.chunk(queue, (232 if right else 256,), None, memory(1000), global_offset=(768,))
+    first = np.int32(0 if right else 500)
+    made.shifted(queue, (500,), (50,), memory(1000), first, global_offset=(500,))
+    signal, taps = memory(1000 + 16), memory(17)
+    run("smoothed", (1024,), (64,), *((signal, taps) if right else (taps, signal)), memory(1000), 1000, 17)
+    run("unpadded", (1024,), (64,), memory(1016 if right else 1000), memory(17), memory(1000), 1000, 17)
+    # Too short, beside a large buffer that the kernel needs little of: nothing says that they are swapped.
+    run("pooled", (1024,), (64,), memory(1016 if right else 500), memory(4096), memory(1000), 1000, 17)
     queue.finish()
 
 

@@ -1,0 +1,152 @@
+"""The program hung because a command waits for a user event that nothing completed.
+
+A user event is complete only when the program says so (OpenCL 3.0 API specification, clSetUserEventStatus). Every command that has
+it in its wait list, and every command behind that one in an in-order queue, waits until then.
+
+Example:
+
+    cl_event loaded = clCreateUserEvent(context, &status);
+    clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, bytes, block, 1, &loaded, NULL);
+    if (parse(block) != 0)
+        return;                                          // clSetUserEventStatus(loaded, ...) is skipped
+    clSetUserEventStatus(loaded, CL_COMPLETE);
+
+Fix it by completing the event on every path; a negative status ends the commands that wait for it with an error.
+
+Silent where the program may still have been on its way to complete the event: another thread waits for other work, or a callback
+of other work is registered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.detectors._in_flight import maker_of
+from gpudx.detectors._user_events import MOST_COMMANDS, forgotten_events, held_by_program, signals, user_events
+from gpudx.detectors._words import site_of, sites_of
+from gpudx.detectors.hang import is_stopped, is_wait, waited
+from gpudx.facts import Facts
+from gpudx.facts.open_calls import open_calls
+from gpudx.facts.stuck import work_name
+from gpudx.model import Cause, Evidence, Finding, Site
+from gpudx.model.cause_kinds import FIXED
+from gpudx.text import plural, several
+
+ID = "event-never-completed"
+NEEDS_EVERY_CALL = True
+CAUSE = Cause(
+    id=ID,
+    title="A command waits for a user event that nothing completed",
+    refutes_if="The event is completed, and the wait returns, with a larger --timeout.",
+    fix=("Call clSetUserEventStatus for the event on every path; on an error path with a negative status.",),
+    predicts=(("recorded", "the hanging wait depends on a user event that no call completed"),),
+    kind=FIXED,
+)
+PLACES = 3  # lines that complete other events
+BECAUSE = "The wait cannot return before this event is complete, and no call completed it before the program was stopped."
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """At most one finding for a process."""
+    calls = [int(p) for p in open_calls(facts)]
+    if facts.trace.gaps or not is_stopped(facts, run, calls):
+        return
+    forgotten = forgotten_events(facts)
+    waits = [p for p in calls if is_wait(facts, p)]
+    if not forgotten or not waits:
+        return
+    held = [held_by_program(facts, wait, forgotten) for wait in waits]
+    if all(held) and not _may_be_completed_by_callback(facts, forgotten):
+        yield _finding(facts, run, waits[0], held[0])
+
+
+def _may_be_completed_by_callback(facts: Facts, forgotten: set[int]) -> bool:
+    """Is a callback registered for work that does not wait for these events itself? It may be what completes them."""
+    trace = facts.trace
+    for info in trace.schema.doing("callback"):
+        if dict(info.fields).get("event") != "handle:event":
+            continue
+        for position in trace.select(info).tolist():
+            maker = maker_of(facts, trace.record(position)["event"], position)
+            if maker is None or (maker not in forgotten and not held_by_program(facts, maker, forgotten)):
+                return True
+    return False
+
+
+# ---- words ----
+
+
+def _finding(facts: Facts, run: Run, wait: int, held: dict[int, int]) -> Finding:
+    maker = min(held)
+    event, end = site_of(facts, maker), site_of(facts, wait)
+    command = held[maker]
+    what = _what(facts, command)
+    through = "" if command == wait else f", and {_place(end)} waits for that command"
+    return Finding(
+        id=ID,
+        severity="error",
+        message=(
+            f"The program hung because nothing completed the user event that {_place(event)} created: "
+            f"{_place(site_of(facts, command))}{what} waits for it{through}."
+        ),
+        evidence=(*_events(facts, maker, len(held)), *_waiting(facts, run, wait)),
+        site=event,
+        others=sites_of(facts, dict.fromkeys((wait, command))),
+        causes=(ID,),
+        facts=(("call", event.call), ("command", facts.trace.info(command).name), ("wait", end.call)),
+        because=BECAUSE,
+        inevitable=True,
+        steps=_steps(facts, event),
+    )
+
+
+def _place(site: Site) -> str:
+    """ "clFinish (call 86, main.c:40)"."""
+    return f"{site.call} (call {site.number}{f', {site.source}' if site.source else ''})"
+
+
+def _what(facts: Facts, command: int) -> str:
+    """ ", which writes 16,384 bytes to buffer #9,"; "" where the name of the call says it all."""
+    if facts.launches.at_position(command) is not None:
+        return f", {work_name(facts, command).rpartition(' (')[0]},"
+    info, words = facts.trace.info(command), facts.trace.record(command)
+    name = next((n for n, kind in info.fields if kind == "handle:mem"), "")
+    if info.does != "copy" or not info.host or not name or "size" not in words:
+        return ""
+    row = int(facts.objects.at(np.array([words[name]], np.uint64), np.array([command], np.int64))[0])
+    memory = facts.objects.label(row) if row >= 0 else f"buffer {words[name]:#x}"
+    return f", which {'writes' if info.writes else 'reads'} {words['size']:,} bytes {'to' if info.writes else 'from'} {memory},"
+
+
+def _events(facts: Facts, maker: int, forgotten: int) -> Iterator[Evidence]:
+    made, _ = user_events(facts)
+    done, _ = signals(facts)
+    ended = len(made) - len(forgotten_events(facts))
+    if ended:
+        sites = sites_of(facts, done[:MOST_COMMANDS].tolist())
+        lines = list(dict.fromkeys(f"{s.call} at {s.source}" if s.source else s.call for s in sites))
+        text = f"{ended:,} of {plural(len(made), 'user event')} {'was' if ended == 1 else 'were'} completed, by {several(lines, PLACES)}"
+        yield Evidence(f"{text}; the one of call {maker + 1} was not", (maker + 1, *(s.number for s in sites[-1:])))
+    elif len(made) > 1:
+        yield Evidence(f"none of {len(made):,} user events was completed", (maker + 1,))
+    else:
+        yield Evidence("no call completed the event", (maker + 1,))
+    if forgotten > 1:
+        yield Evidence(f"the wait depends on {forgotten:,} user events that nothing completed; this is the first")
+
+
+def _waiting(facts: Facts, run: Run, wait: int) -> Iterator[Evidence]:
+    site = site_of(facts, wait)
+    yield Evidence(f"thread {site.tid} was in {_place(site)} for up to {waited(facts, run, wait):.1f} s", (site.number,))
+
+
+def _steps(facts: Facts, event: Site) -> tuple[str, ...]:
+    done, _ = signals(facts)
+    if not len(done):
+        return ()
+    last = site_of(facts, int(done[-1]))
+    where = f" at {last.source}" if last.source else ""
+    return (f"Find the path that skips {last.call}{where} for the event of call {event.number}.",)

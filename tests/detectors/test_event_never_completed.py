@@ -1,0 +1,162 @@
+"""event-never-completed: a hang that the record explains by a user event, and hangs that it must not explain so."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from support.detecting import Look, Make
+from support.opencl import OpenCL
+from support.synthetic import GLOBAL, Arg, World
+
+from gpudx.detectors.event_never_completed import ID
+from gpudx.diagnose import diagnose
+from gpudx.model import Finding, Outcome
+
+OUT_OF_ORDER = 1
+TIMEOUT = {"duration_s": 10.0}
+
+
+def _user_event(world: World) -> int:
+    return world.create("clCreateUserEvent", context=world.context)
+
+
+def _waits(*events: int) -> dict[str, bytes]:
+    return {"waits": struct.pack(f"<{len(events)}Q", *events)}
+
+
+def _write(world: World, *waits: int, queue: int = 0, event: int = 0) -> int:
+    return world.call(
+        "clEnqueueWriteBuffer",
+        queue=queue or world.queue,
+        buffer=world.buffer(4096),
+        size=4096,
+        ptr=0x7F0000001000,
+        event=event,
+        arrays=_waits(*waits) if waits else {},
+    )
+
+
+def _launch(world: World, *waits: int, event: int = 0, queue: int = 0) -> int:
+    kernel = world.kernel("scale", [Arg("float*", "data", GLOBAL)])
+    world.set_arg(kernel, 0, world.buffer(64))
+    fields = {"event": event, "queue": queue or world.queue}
+    return world.launch(kernel, (16,), fields=fields, arrays=_waits(*waits) if waits else {})
+
+
+def _complete(world: World, event: int) -> None:
+    world.call("clSetUserEventStatus", event=event, execution_status=0, tid=2)
+
+
+def _finish(world: World, queue: int = 0, tid: int = 1) -> None:
+    world.call("clFinish", queue=queue or world.queue, tid=tid, open_=True)
+    world.header.update(ended=0)
+
+
+def _of(found: list[Finding]) -> list[Finding]:
+    return [f for f in found if f.id == ID]
+
+
+def test_the_event_its_command_and_the_completed_ones_are_named(world: Make, look: Look) -> None:
+    process = world()
+    events = [_user_event(process) for _ in range(40)]
+    writes = [_write(process, event) for event in events]
+    for number, event in enumerate(events):
+        if number != 4:
+            _complete(process, event)
+    _finish(process)
+    found = look(process, "timeout", **TIMEOUT)
+    (finding,) = _of(found)
+    assert finding.site is not None and finding.site.call == "clCreateUserEvent"
+    assert f"clEnqueueWriteBuffer (call {writes[4] + 1}), which writes 4,096 bytes to buffer #5, waits for it" in finding.message
+    assert any(e.text.startswith("39 of 40 user events were completed, by clSetUserEventStatus") for e in finding.evidence)
+    first = diagnose(found, Outcome("timeout", ""))[0]
+    assert (first.cause, first.status) == (ID, "confirmed")
+    assert not any("loop" in step or "barrier" in step for step in first.fix)
+
+
+def test_a_launch_that_waits_is_named_with_its_kernel(world: Make, look: Look) -> None:
+    process = world()
+    _launch(process, _user_event(process))
+    _finish(process)
+    (finding,) = _of(look(process, "timeout", **TIMEOUT))
+    assert "launch 1 of kernel scale" in finding.message
+
+
+def test_through_a_queue_that_waits_for_another_one(world: Make, look: Look) -> None:
+    process, done = world(), 0x5000
+    other = process.create("clCreateCommandQueue", context=process.context, device=process.device)
+    _write(process, _user_event(process), event=done)
+    _launch(process, done, queue=other)
+    _finish(process, other)
+    assert _of(look(process, "timeout", **TIMEOUT))
+
+
+def test_in_a_real_program(opencl: OpenCL) -> None:
+    finding = opencl.run("hanging", "event", timeout=1.5).only(ID)
+    assert finding.site is not None and finding.site.call == "clCreateUserEvent"
+    assert "waits for it" in finding.message and "kernel scale" in finding.message
+
+
+# ---- silent ----
+
+
+def test_all_events_completed_is_silent(world: Make, look: Look) -> None:
+    process = world()
+    event = _user_event(process)
+    _write(process, event)
+    _complete(process, event)
+    _finish(process)
+    assert not _of(look(process, "timeout", **TIMEOUT))
+
+
+def test_program_that_ends_is_silent(world: Make, look: Look) -> None:
+    process = world()
+    _write(process, _user_event(process))
+    assert not _of(look(process))
+
+
+def test_wait_for_work_in_front_of_the_command_is_silent(world: Make, look: Look) -> None:
+    """The program would complete the event after this wait: what hangs is the launch."""
+    process, done = world(), 0x5000
+    event = _user_event(process)
+    _launch(process, event=done)
+    _write(process, event)
+    process.call("clWaitForEvents", arrays={"events": struct.pack("<Q", done)}, num_events=1, open_=True)
+    process.header.update(ended=0)
+    assert not _of(look(process, "timeout", **TIMEOUT))
+
+
+def test_other_command_of_an_out_of_order_queue_is_silent(world: Make, look: Look) -> None:
+    process, done = world(), 0x5000
+    queue = process.create(
+        "clCreateCommandQueue", context=process.context, device=process.device, properties=OUT_OF_ORDER
+    )
+    _write(process, _user_event(process), queue=queue)
+    _launch(process, event=done, queue=queue)
+    process.call("clWaitForEvents", arrays={"events": struct.pack("<Q", done)}, num_events=1, open_=True)
+    process.header.update(ended=0)
+    assert not _of(look(process, "timeout", **TIMEOUT))
+
+
+def test_other_thread_that_waits_for_a_kernel_is_silent(world: Make, look: Look) -> None:
+    """It may complete the event when its kernel ends: the kernel is what hangs."""
+    process = world()
+    other = process.create("clCreateCommandQueue", context=process.context, device=process.device)
+    _write(process, _user_event(process))
+    _launch(process, queue=other)
+    _finish(process)
+    _finish(process, other, tid=2)
+    assert not _of(look(process, "timeout", **TIMEOUT))
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_callback_that_may_complete_it(world: Make, look: Look, behind: bool) -> None:
+    """A callback of work that waits for the event itself cannot be what completes it."""
+    process, done = world(), 0x5000
+    other = process.create("clCreateCommandQueue", context=process.context, device=process.device)
+    _write(process, _user_event(process))
+    _launch(process, event=done, queue=process.queue if behind else other)
+    process.call("clSetEventCallback", event=done)
+    _finish(process)
+    assert bool(_of(look(process, "timeout", **TIMEOUT))) == behind
