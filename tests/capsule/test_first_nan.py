@@ -30,7 +30,7 @@ ORIGINS = [
     ("tgamma(x)", "float", "NaN", 0),
     ("i == 77 ? NAN : x", "float", "NaN", 77),
 ]
-QUICK = 3
+QUICK = 2
 
 
 def searched(opencl: OpenCL, case: Path, *words: str, how: str = "--nan") -> str:

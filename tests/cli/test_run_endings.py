@@ -18,8 +18,8 @@ from support.opencl import PROGRAMS, OpenCL
 import gpudx
 from gpudx import casefile
 from gpudx.detectors.hang import PATIENCE_S
-from gpudx.trace import Trace
-from gpudx.trace.reader import open_traces
+from gpudx.errors import UserError
+from gpudx.trace import open_trace
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
@@ -46,13 +46,17 @@ def hanging(opencl: OpenCL) -> Path:
 def wait_for_calls(case: Path, seconds: float = 60) -> None:
     """Until the program waits for its last event."""
     limit = time.monotonic() + seconds
-    while not any(map(is_waiting, open_traces(case / "traces")[0])):
+    while not any(map(is_waiting, (case / "traces").glob("*.gdx"))):
         assert time.monotonic() < limit, "the program never waited"
         time.sleep(0.05)
     time.sleep(2 * PATIENCE_S)  # a shorter wait is not called a hang
 
 
-def is_waiting(trace: Trace) -> bool:
+def is_waiting(path: Path) -> bool:
+    try:
+        trace = open_trace(path)
+    except UserError:  # it is being made
+        return False
     wait = trace.schema.by_name("clWaitForEvents")
     return wait is not None and bool((trace.column("end", trace.select(wait)) == 0).any())
 

@@ -32,3 +32,19 @@ def test_correct_neighbours_stay_silent(gpu: Gpu, how: str) -> None:
 def test_correct_programs_run_as_before_and_are_clean(gpu: Gpu, name: str) -> None:
     ran = gpu.run(name, "--sanitize=ptx", code=PTX)
     assert ran.recorded == ran.plain[:2] and ran.errors == []
+
+
+@pytest.mark.parametrize(
+    ("how", "cause", "kernel"),
+    [("race", "race-in-kernel", "count"), ("lanes", "barrier-misuse", "pick"), ("message", "race-in-kernel", "pass_on")],
+)
+def test_faults_in_shared_memory_warps_and_messages_are_named(gpu: Gpu, how: str, cause: str, kernel: str) -> None:
+    best = gpu.run("shared_checks", "--sanitize=ptx", words=(how,), code=PTX).best
+    assert (best["cause"], best["guilty"]["kernel"], best["guilty"]["launch"]) == (cause, kernel, 1)
+    assert "shared_checks.cu:" in best["summary"]
+
+
+@pytest.mark.parametrize("how", ["cleared", "whole", "fenced"])
+def test_their_correct_neighbours_stay_silent(gpu: Gpu, how: str) -> None:
+    ran = gpu.run("shared_checks", "--sanitize=ptx", words=(how,), code=PTX)
+    assert ran.recorded == ran.plain[:2] and ran.errors == []

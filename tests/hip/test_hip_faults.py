@@ -115,6 +115,24 @@ def test_a_call_on_one_device_may_report_the_fault_of_another(kit: Kit, tmp_path
     assert not [one for one in case["diagnosis"] if one["guilty"] and one["guilty"]["launch"] == 1]
 
 
+def test_a_page_far_from_all_memory_does_not_name_the_nearest(kit: Kit, tmp_path: Path) -> None:
+    """The index was read from memory: the page lies nearest to an argument that is innocent."""
+    best = kit.case_of(kit.hip_program("indirect"), tmp_path, "index", GPUDX_HIP_SIM_FAULT="abort")["diagnosis"][0]
+    assert (best["cause"], best["guilty"]["kernel"], best["guilty"]["launch"]) == ("out-of-bounds-access", "gather", 1)
+    assert best["guilty"]["argument"] is None and "from all memory that was passed" in best["summary"]
+
+
+def test_a_page_of_freed_memory_names_the_graph_whose_kernel_has_it(kit: Kit, tmp_path: Path) -> None:
+    best = kit.case_of(kit.hip_program("indirect"), tmp_path, "replay", GPUDX_HIP_SIM_FAULT="abort")["diagnosis"][0]
+    assert (best["cause"], best["status"]) == ("use-after-free", "confirmed"), best["summary"]
+    assert (best["guilty"]["call"], best["guilty"]["kernel"], best["guilty"]["argument"]) == ("hipGraphLaunch", "gather", 1)
+
+
+def test_a_table_and_a_graph_in_order_are_no_fault(kit: Kit, tmp_path: Path) -> None:
+    case = kit.case_of(kit.hip_program("indirect"), tmp_path, "good", GPUDX_HIP_SIM_FAULT="abort")
+    assert case["outcome"]["kind"] == "passed" and not [f for f in case["findings"] if f["severity"] != "info"]
+
+
 def test_halves_on_their_own_devices_are_no_fault(kit: Kit, tmp_path: Path) -> None:
     case = kit.case_of(kit.hip_program("two_halves"), tmp_path, "right", GPUDX_HIP_SIM_DEVICES="2")
     assert case["outcome"]["kind"] == "passed" and not [f for f in case["findings"] if f["severity"] != "info"]

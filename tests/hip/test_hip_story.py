@@ -24,7 +24,8 @@ BLOCKED = "RoPE Q launch failed: an illegal memory access was encountered"
 COPY = "hipMemcpy D2H failed: an illegal memory access was encountered"
 BY_SIZE = "it has room for 16,384 values, the sizes passed with it need 32,768."
 BY_PAGE = "and the launch uses 32,768 = 64 x 512."
-CALLER = "main.cpp:95 in allocate_buffers"
+LINE = "main.cpp:161"
+CALLER = "main.cpp:161 in main"
 ABORTS = {"GPUDX_HIP_SIM_FAULT": "abort"}
 # What is typed: the ways in which the runtime may tell of the fault, and what is printed then.
 COMMANDS: dict[str, list[tuple[dict[str, str], str]]] = {
@@ -32,7 +33,7 @@ COMMANDS: dict[str, list[tuple[dict[str, str], str]]] = {
     "AMD_SERIALIZE_KERNEL=3 ./decode": [({}, BLOCKED)],
     "HSA_ENABLE_SDMA=0 ./decode": [({}, COPY)],
     "gpudx doctor": [({}, "HIP 7: --fence stops accesses at pages")],
-    "gpudx run -- ./decode": [({}, BY_SIZE), (ABORTS, BY_PAGE)],
+    "gpudx run -- ./decode": [({}, BY_SIZE), ({}, LINE), (ABORTS, BY_PAGE), (ABORTS, LINE)],
     "gpudx run --stacks -- ./decode": [({}, BY_SIZE), ({}, CALLER), (ABORTS, CALLER)],
     "gpudx investigate -- ./decode": [({}, CALLER), (ABORTS, CALLER)],
     "gpudx run --serialise -- ./decode": [({"GPUDX_CRUMBS": "off"}, BY_SIZE)],
@@ -41,7 +42,7 @@ COMMANDS: dict[str, list[tuple[dict[str, str], str]]] = {
     "gpudx explain agent.log --run decode-case": [({}, "argument 0")],
     "gpudx verify --before ./decode --after ./decode-fixed": [({}, "A FIX")],
 }
-QUOTED = (BLOCKED, COPY, BY_SIZE, BY_PAGE, "1 launch of 6 had completed when the device stopped", "wrote 4 bytes", "main.cpp:81", CALLER)
+QUOTED = (BLOCKED, COPY, BY_SIZE, BY_PAGE, "1 launch of 6 had completed when the device stopped", "wrote 4 bytes", "main.cpp:81", LINE)
 
 
 @pytest.fixture(scope="module")

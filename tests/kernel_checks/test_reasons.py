@@ -40,6 +40,7 @@ REASONS = {
     "passed": ("out-of-bounds-access", "of argument 1 `b`", ""),
     "spread": ("out-of-bounds-access", "right past the end of argument 1 `o`", ""),
     "grouped": ("undersized-buffer", "and `o` has 2 rows of 4 elements: n / 64 = 190 / 64, rounded down", "Allocate 48 bytes"),
+    "shifted": ("out-of-bounds-access", "get_global_id(0) starts at 500, the global offset of the launch", "Pass 0 for `first`"),
     "lit": ("struct-layout", "`l` has 20 bytes for each of 30 elements (lights), and `Light` has 32 bytes", "`radius` is at byte 16"),
     "smoothed": (
         "argument-order",
@@ -49,6 +50,8 @@ REASONS = {
     "unpadded": ("out-of-bounds-access", "and `p` has 1,000 elements", "Clamp"),
     "pooled": ("out-of-bounds-access", "and `p` has 500 elements", "Clamp"),
     "halved": ("out-of-bounds-access", "`k < lights`, which is up to 29, and `l` has 15 elements", "960 bytes"),
+    "curved": ("argument-type", "`i < n` does not stop it: argument 2 `n` is 1,072,064,102 (the bits of the float 1.8)", "whole number"),
+    "chunk": ("out-of-bounds-access", "begins at id 768 and has 256 work-items, up to id 1,023; `o` has 1,000 elements", "Launch 232"),
 }  # fmt: skip
 
 

@@ -96,6 +96,11 @@ def test_counting_in_memory_that_nobody_clears_is_an_uninitialized_read(tmp_path
     assert ran(COUNTS, tmp_path) == {("uninitialized", "atom.shared.add.u32")}
 
 
+def test_an_exchange_sets_what_was_not_written(tmp_path: Path) -> None:
+    body = "shl.b32 %r4, %r1, 1;\nand.b32 %r4, %r4, 124;\nadd.s32 %r5, %r2, %r4;\natom.shared.exch.b32 %r6, [%r5], 0;\n"
+    assert ran(body + "bar.sync 0;\nld.shared.u32 %r7, [%r5];", tmp_path) == set()
+
+
 READS_32 = """
 shl.b32 %r4, %r1, 2;
 add.s32 %r5, %r2, %r4;
@@ -191,6 +196,13 @@ def test_the_branch_is_named_with_the_lanes(tmp_path: Path) -> None:
 )
 def test_masks_of_lanes_that_are_there_or_have_left_are_silent(tmp_path: Path, body: str) -> None:
     assert ran(body, tmp_path) == set()
+
+
+def test_assembly_with_labels_of_its_own_is_not_judged(tmp_path: Path) -> None:
+    twice = "{\n.reg .b32 x;\nbra SAME;\nSAME:\nmov.u32 x, 0;\n}\n"
+    body = branch(ODD, twice + twice + SHUFFLE.format(mask=-1))
+    done = rewrite(module(body), frozenset({"shared"}))
+    assert done is None or "warp" not in {site.kind for site in done.sites}
 
 
 LOOP = """

@@ -480,6 +480,11 @@ class Machine:
             value = {"not": lambda a: ~a, "neg": operator.neg, "abs": abs}[op](n[0])
         elif op in ("div", "rem"):
             value = n[0] / n[1] if kind[0] == "f" else int(n[0] / n[1]) if op == "div" else n[0] - n[1] * int(n[0] / n[1])
+        elif op in ("brev", "clz"):
+            value = int(f"{n[0]:0{bits}b}"[::-1], 2) if op == "brev" else bits - n[0].bit_length()
+        elif op == "bfind":
+            place = n[0].bit_length() - 1
+            value = bits - 1 - place if "shiftamt" in parts and place >= 0 else place
         elif op == "bfi":
             mask = ((1 << n[3]) - 1) << n[2]
             value = (n[1] & ~mask) | (n[0] << n[2] & mask)

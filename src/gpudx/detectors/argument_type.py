@@ -104,7 +104,7 @@ def _of_float(facts: Facts, one: TwoFloats) -> Finding:
         facts=(("kernel", site.kernel or "?"), ("argument", str(one.index)), ("looks like", "a float")),
         steps=(
             f"Declare the host variable that is passed for argument {one.index} as double, or the kernel's parameter as float.",
-            "Launch with kernel<<<...>>>(...) or cudaLaunchKernelEx, which convert arguments to the declared types.",
+            "Or launch with kernel<<<...>>>(...), which converts arguments to the declared types.",
         ),
     )
 

@@ -51,6 +51,7 @@ AIMED = "The driver reported the address of the fault, and of the launches that 
 KINDS: dict[bool | None, Literal["read", "write", ""]] = {None: "", True: "write", False: "read"}
 MAPPED = 1 << 21  # CUDA maps device memory in pages of 2 MiB: up to there behind an allocation nothing faults
 FARTHEST = 1 << 30  # beyond this, memory nearby says nothing
+NEAR, TIMES = 1 << 16, 16  # farther away, the nearest memory is meant only if all other memory is so many times as far
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,9 @@ def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
     aim = _aim(facts, fault, running) if place.object < 0 else None
     guilty = suspects[0] if alone else _aiming(facts, aim, suspects) if aim else _guilty(given, suspects, place)
     place = _aimed_place(aim, _of_another(facts, guilty, place))
-    site = _site(facts, guilty, place) if guilty else _graph(facts, aim) if aim else None
-    certain = site is not None and place.cause != UNKNOWN and (alone or aim is not None)
+    inside = None if guilty or aim else _in_graph(facts, running, place)
+    site = _site(facts, guilty, place) if guilty else _graph(facts, aim) if aim else inside
+    certain = site is not None and place.cause != UNKNOWN and (alone or aim is not None or inside is not None)
     finding = Finding(
         id=ID,
         severity="error",
@@ -100,7 +102,7 @@ def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
         facts=(("cause", place.cause), ("kernel", site.kernel or "?" if site else "?")),
         certainty="observed",
         attribution="this" if certain else "probable" if site else "one of",
-        because=(CERTAIN if alone else AIMED) if certain else PROBABLE if site else ONE_OF,
+        because=(AIMED if aim else CERTAIN) if certain else PROBABLE if site else ONE_OF,
         access=Access(address=fault.address, kind=KINDS[fault.writes], by="kernel", seen_by="driver"),
     )
     return finding, place.text
@@ -146,7 +148,20 @@ def _place(facts: Facts, fault: Fault, position: int, suspects: list[Suspect]) -
     if inside >= 0:
         return _inside(facts, fault, position, inside)
     near = [_beside(facts, fault, row) for row in _nearby(facts, fault, position, suspects)]
-    return min(near, key=lambda pair: pair[0])[1] if near else _Place(NOWHERE, UNKNOWN)
+    if not near:
+        return _Place(NOWHERE, UNKNOWN)
+    distance, place = min(near, key=lambda pair: pair[0])
+    if place.object < 0 or _is_meant(facts, fault, suspects, distance, place.object):
+        return place
+    return _Place(f"at least {plural(distance, 'byte')} from all memory that was passed", OUTSIDE)
+
+
+def _is_meant(facts: Facts, fault: Fault, suspects: list[Suspect], distance: int, row: int) -> bool:
+    """Was it this memory that was missed, and not other memory of the same launches? An index that was read from memory leads anywhere."""
+    if distance < NEAR or any(object_of(facts, short) == row for s in suspects for short in s.short):
+        return True
+    given = {other for s in suspects for other in _given(facts, s.launch, writes=bool(fault.writes))}
+    return all(_beside(facts, fault, other)[0] >= TIMES * distance for other in given - {row})
 
 
 def _fenced(facts: Facts, fault: Fault) -> _Place | None:
@@ -255,11 +270,33 @@ def _message(fault: Fault, place: _Place, site: Site | None, size: str, running:
     where = f"The device faulted at page {fault.address:#x}, {place.text}"
     if site and aim:
         return f"{where}; {_who(site, aim)} reaches it with its own numbers: {aim.text}."
+    if site and site.launch is None:
+        node = f"kernel {site.kernel} of the graph launched by call {site.number}"
+        return f"{where}; {node} was passed it as argument {site.argument}."
     if site and site.argument is not None:
         return f"{where}; launch {site.launch} of kernel {site.kernel} was passed it as argument {site.argument}{size}."
     if site:
         return f"{where}; launch {site.launch} of kernel {site.kernel} was running."
     return f"{where}; {plural(running.count, 'launch', 'launches')} may have been running."
+
+
+def _in_graph(facts: Facts, running: _Running, place: _Place) -> Site | None:
+    """The launch of a graph, where nothing else was running and a kernel in it was passed the memory."""
+    if place.object < 0 or running.suspects or len(running.graphs) != 1 or not running.complete:
+        return None
+    (position,) = running.graphs
+    version = facts.graphs.version(int(np.searchsorted(facts.graphs.position, position)))
+    if version is None:
+        return None
+    pointers = facts.graphs.pointers(version)
+    rows = np.flatnonzero(pointers.object == place.object)
+    if not len(rows):
+        return None
+    node = version.nodes[int(pointers.launch[rows[0]])]
+    return replace(
+        facts.sites.at(position, argument=int(pointers.index[rows[0]]), value=int(pointers.value[rows[0]])),
+        kernel=facts.kernels.name(node.kernel_row),
+    )
 
 
 def _graph(facts: Facts, aim: Aim) -> Site:

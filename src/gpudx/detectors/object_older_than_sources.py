@@ -54,7 +54,7 @@ def _finding(one: LoadedObject, built: Making, run: Run, lacks: list[Lack]) -> F
     because = (
         f"{files} {'has' if len(proven) == 1 else 'have'} another checksum than when it was compiled"
         if proven
-        else f"{files} was changed {late} after it was built"
+        else f"{files} {'was' if len(built.stale) == 1 else 'were'} changed {late} after it was built"
     )
     return Finding(
         id=ID,

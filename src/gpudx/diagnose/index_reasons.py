@@ -8,6 +8,7 @@ that wrapped or that was read from memory, and arguments in the wrong order. Whe
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,6 +28,9 @@ from gpudx.text import plural
 WRAP, MOST_BELOW = 1 << 32, 1 << 20  # what a 32-bit index loses; elements below zero that it is believed to have meant
 SMALLEST_TYPE = 4  # bytes of an element on the host; half of a float is a buffer that is too short, not another type
 MOST_PASSED = 2  # arguments in one sentence
+MANTISSA = 1 << 24  # whole numbers up to this are floats too
+TINY, HUGE = 1e-6, 1e6  # floats that programs pass
+OFFSET = 3  # the parameter of clEnqueueNDRangeKernel that is kept as this part: global_work_offset
 LEAST = 2  # sizes below this fit everything
 EXTENTS = {
     "get_global_id": ("get_global_size", "work-items"),
@@ -111,6 +115,13 @@ class Numbers:
             if each:
                 ids["get_local_size", axis], ids["get_num_groups", axis] = each, -(-total // each)
         return World(ids, {one.argument: one.value for one in self.scalars})
+
+    def global_offset(self, axis: int) -> int:
+        """That get_global_id counts from; 0 where it is not known, because the driver chose the size of groups."""
+        f = self.f
+        group = self.f.facts.launches.geometry(self.launch)[1] if self.launch is not None else ()
+        each = group[axis] if axis < len(group) else 0
+        return 0 if f.group[axis] and not each else f.item[axis] - f.local[axis] - f.group[axis] * each
 
     def _group_size(self, axis: int) -> int:
         """Where the driver chose it: from a work-item of another group than the first (without an offset of the launch)."""
@@ -216,6 +227,12 @@ class Numbers:
                 return found
         return None
 
+    def wide_guard(self) -> tuple[Scalar, str] | None:
+        """A number that a condition before the access compares with, and that is larger than the memory; with the condition."""
+        known = {one.argument: one for one in self.scalars}
+        found = ((known[argument], text) for argument, text in self.f.site.guards if argument in known)
+        return next(((one, text) for one, text in found if one.value > self.held), None) if self.index >= 0 else None
+
     def setter(self, argument: int) -> Site | None:
         """The call that set an argument of the launch last."""
         given, facts = self.f.facts.set_args, self.f.facts
@@ -253,6 +270,31 @@ def arithmetic(f: Failure, told: str = "") -> str | None:
     ]
     where = f", where {equation}" if inner and (equation := _equation(inner[0], world)) else ""
     return f"the index {shown}{where}; {numbers.name} has {plural(numbers.held, 'element')} of {plural(numbers.element, 'byte')}"
+
+
+def guarded(f: Failure) -> str | None:
+    """ "`i < n` does not stop it: argument 3 `n` is 4,096, set at main.c:20": of a guard that is too wide."""
+    if f.kind != "bounds" or f.thing is None or not f.thing.element:
+        return None
+    numbers = Numbers(f)
+    found = numbers.wide_guard()
+    return _not_stopped(numbers, *found) if found else None
+
+
+def _not_stopped(n: Numbers, one: Scalar, text: str) -> str:
+    setter = n.setter(one.argument)
+    line = f", set at {setter.source.rpartition('/')[2]}" if setter is not None and setter.source else ""
+    return f"`{text}` does not stop it: argument {one.argument} `{one.name}` is {one.value:,}{_as_float(one.value)}{line}"
+
+
+def _as_float(value: int) -> str:
+    """ " (the bits of the float 1.8)", where a whole number is more plausible as one."""
+    if not MANTISSA < value < 1 << 32:
+        return ""
+    number = struct.unpack("<f", struct.pack("<I", value))[0]
+    text = f"{number:.4g}"
+    plausible = TINY < abs(number) < HUGE and struct.pack("<f", float(text)) == struct.pack("<f", number)
+    return f" (the bits of the float {text})" if plausible else ""
 
 
 def passed(f: Failure) -> str | None:
@@ -578,6 +620,22 @@ def _one_more(n: Numbers) -> Why | None:
     return None
 
 
+def _offset_twice(n: Numbers) -> Why | None:
+    """The launch has a global offset, which get_global_id includes, and an argument adds the same number again."""
+    if n.tree is None or n.solved is None:
+        return None
+    added = [_core(term) for sign, term in _summands(n.tree) if sign > 0]
+    for axis in {int(one[2]) for one in added if one[0] == "id" and one[1] == "get_global_id"}:
+        offset = n.global_offset(axis)
+        again = [one for one in added if one[0] == "argument" and n.solved.arguments.get(one[1]) == offset]
+        if offset > 0 and again and 0 <= n.index - offset < n.held:
+            name = again[0][2]
+            text = f"get_global_id({axis}) starts at {offset:,}, the global offset of the launch, and `{name}` adds {offset:,} again."
+            step = f"Pass 0 for `{name}`, or launch without a global offset."
+            return Why("out-of-bounds-access", text, (step,), n.setter(again[0][1]))
+    return None
+
+
 def _exchanged(n: Numbers) -> Why | None:
     """With two arguments exchanged, the last work-item accesses the last element, here and wherever else the kernel uses them. Where
     another access fits as it is, the index is wrong and not the order of the arguments."""
@@ -824,12 +882,41 @@ def _anything(n: Numbers) -> Why | None:
     return None
 
 
+def first_id(f: Failure) -> int:
+    """The first global id of the launch in dimension 0."""
+    return int(struct.unpack("<Q", f.facts.trace.parts(f.position).get(OFFSET, b"")[:8].ljust(8, b"\0"))[0])
+
+
+def _last_chunk(n: Numbers) -> Why | None:
+    """A range that is launched in chunks, of which the last one is not cut at the end."""
+    first, total = first_id(n.f), n.world.ids.get(("get_global_id", 0), 0) and n.world.ids["get_global_size", 0]
+    if not first or n.tree is None or _core(n.tree)[:3] != ["id", "get_global_id", 0] or not first < n.held < first + total:
+        return None
+    covered = f"The launch begins at id {first:,} and has {total:,} work-items, up to id {first + total - 1:,}"
+    text = f"{covered}; {n.name} has {n.held:,} elements."
+    step = f"Launch {n.held - first:,} work-items in this chunk, the smaller of it and what is left, or skip ids from {n.held:,} on."
+    return Why("out-of-bounds-access", text, (step,))
+
+
+def _float_as_count(n: Numbers) -> Why | None:
+    """A guard that compares with a number whose bits are a float's: set at the wrong index, or with the wrong type."""
+    found = n.wide_guard()
+    if found is None or not (number := _as_float(found[0].value)):
+        return None
+    one, text = found
+    step = f"Set argument {one.argument} `{one.name}` to a whole number: what it holds is{number.replace('(', '').replace(')', '')}."
+    return Why("argument-type", f"{_not_stopped(n, one, text)}.", (step,), n.setter(one.argument))
+
+
 RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _wrapped,
     _below_zero,
     _negative,
     _index_from_memory,
+    _float_as_count,
+    _last_chunk,
     _bytes_per_element,
+    _offset_twice,
     _exchanged_buffers,
     _exchanged,
     _stride_in_bytes,

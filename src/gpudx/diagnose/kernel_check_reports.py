@@ -71,7 +71,8 @@ def program(folder: Path, number: int) -> Program | None:
 
 def _site(kept: dict[str, Any]) -> Site:
     ways = tuple(Way(**one) for one in kept.get("ways", ()))
-    return Site(**{**kept, "ways": ways, "watched": tuple(kept.get("watched", ()))})
+    guards = tuple((int(at), str(text)) for at, text in kept.get("guards", ()))
+    return Site(**{**kept, "ways": ways, "watched": tuple(kept.get("watched", ())), "guards": guards})
 
 
 def failures(facts: Facts, folder: Path) -> Iterator[Failure]:

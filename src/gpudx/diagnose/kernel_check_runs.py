@@ -165,6 +165,8 @@ def _evidence(f: Failure, site: Site, count: int, launches: int, why: index_reas
     elif (element := index_reasons.arithmetic(f, why.text if why else "") or _element(f)) is not None:
         yield element
     yield from why.facts if why else ()
+    if (guarded := index_reasons.guarded(f)) is not None and not (why and guarded in why.text):
+        yield guarded
     if (given := index_reasons.passed(f)) is not None:
         yield given
     yield from _index_and_order(f)
@@ -261,7 +263,9 @@ def _launched(f: Failure, site: Site) -> str:
     shape = " x ".join(f"{n:,}" for n in items if n)
     groups = " x ".join(f"{n:,}" for n in group if n)
     size = f" {shape} work-items" if shape else " it"
-    return f"launch {site.launch}{where} started{size}{f' in groups of {groups}' if groups else ''}"
+    first = index_reasons.first_id(f)
+    ids = f" with ids from {first:,} to {first + items[0] - 1:,}" if first and items else ""
+    return f"launch {site.launch}{where} started{size}{f' in groups of {groups}' if groups else ''}{ids}"
 
 
 def _line(site: Site) -> str:

@@ -159,6 +159,14 @@ def cubins(data: memoryview) -> Iterator[tuple[Code, Callable[[], memoryview]]]:
             yield one.code, one.plain
 
 
+def ptx_in(data: memoryview) -> Iterator[str]:
+    """The PTX in fat binaries, the newest of each last. What cannot be unpacked is left out."""
+    for one in _fat_entries(data):
+        if not isinstance(one, int) and one.code.ptx:
+            with contextlib.suppress(Unreadable):
+                yield bytes(one.plain()).rstrip(b"\0").decode(errors="replace")
+
+
 def _image(entry: _Entry, place: str) -> Image:
     code = entry.code
     if code.ptx:

@@ -7,6 +7,7 @@ whose machine code is in no file. Large libraries are looked at as long as `dead
 from __future__ import annotations
 
 import mmap
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,9 +20,9 @@ from gpudx.evidence import _nvidia_code
 from gpudx.evidence._amd_code import kernel_at
 from gpudx.evidence._compressed import Unreadable
 from gpudx.evidence._device_code import Function
-from gpudx.evidence.code_objects import CUDA_SECTIONS, cubins
+from gpudx.evidence.code_objects import CUDA_SECTIONS, cubins, ptx_in
 
-__all__ = ["Function", "find", "kernel_at"]
+__all__ = ["Function", "find", "kernel_at", "ptx_of"]
 
 MOST_BYTES = 1 << 30  # of one section of device code
 
@@ -54,6 +55,12 @@ def _images(
                         yield code, Elf(data)
                 except (Unreadable, BadElf):
                     continue
+
+
+def ptx_of(path: Path, symbol: str) -> str:
+    """The PTX in a program that has a kernel; "" where there is none."""
+    entry = re.compile(rf"\.entry\s+{re.escape(symbol)}\b")
+    return next((text for section in _sections(path) for text in ptx_in(section) if entry.search(text)), "")
 
 
 def _mangled(elf: Elf, name: str) -> str:

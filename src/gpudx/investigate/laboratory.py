@@ -39,7 +39,7 @@ from gpudx.lab.experiments import (
 )
 from gpudx.lab.recorded import TRACES
 from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
-from gpudx.model import Asked, Case, Diagnosis, Failure, Investigation, Trial
+from gpudx.model import Asked, Case, Diagnosis, Failure, Finding, Investigation, Trial
 from gpudx.model.how import How, Ways
 from gpudx.trace import open_traces
 
@@ -320,11 +320,16 @@ def begun(case: Case, state: Investigation) -> Investigation:
 
 
 def _unattributed(case: Case) -> list[str]:
-    """Fences make the device fault. A report of that names no address, so it may have met a fence, or something else: it shows
-    an access where it is known to be of one launch, but its showing none says nothing."""
+    """Fences make the device fault. A report of that names no address, or a page and no launch, so it may have met a fence, or something
+    else: it shows an access where it is known to be of one launch, but its showing none says nothing."""
     fenced = any(one.name == fenced_runs.NAME for one in case.instruments)
-    reported = any(f.reports_device_error for f in case.findings)
+    reported = any(f.reports_device_error or _is_of_some_launch(f) for f in case.findings)
     return ["the device reported a fault, but not of which launch"] if fenced and reported else []
+
+
+def _is_of_some_launch(finding: Finding) -> bool:
+    by_driver = finding.access is not None and finding.access.seen_by == "driver"
+    return by_driver and finding.certainty == "observed" and finding.attribution != "this"
 
 
 def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idle: str | None = None) -> Trial:

@@ -37,6 +37,7 @@ class Site:
     argument: int = -1  # of the kernel, that the index counts from
     ways: tuple[Way, ...] = ()  # of an access in a helper function, in place of `index` and `argument`
     watched: tuple[str, ...] = ()  # of a loop: variables that it depends on, as "name type", whose values are in the report
+    guards: tuple[tuple[int, str], ...] = ()  # of an access in a kernel: arguments that conditions before it compare with, and how
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Function:
     variables: dict[int, Node] = field(default_factory=dict)
     calls: set[str] = field(default_factory=set)
     has_barrier: bool = False
+    guards: list[tuple[int, int, str]] | None = None  # comparisons with arguments: place, argument, text
     written: set[int] = field(default_factory=set)  # pointer parameters that it writes through
     passed: list[tuple[int, str, int]] = field(default_factory=list)  # pointer parameter, function, its parameter
     unchecked: int = 0

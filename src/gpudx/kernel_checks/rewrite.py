@@ -40,6 +40,8 @@ from gpudx.kernel_checks.uniform import Uniformity
 INLINED = "__attribute__((always_inline)) "
 PROVABLE = {"bounds", "align", "overflow", "div", "barriers", "races", "uninit"}
 LIGHT = "gdx_light_"
+FOLLOWING = re.compile(r"\bgdx_(?:at|at_a|span|p[glx])\(")  # checks that follow who accessed what
+CHECKING = re.compile(r"\bgdx_(?:at|at_a|span|ix|p[glcpx])\(")
 # Intel's compiler for CPUs puts work-items into vectors, and a call out of line then takes each of them out again: with it, a kernel
 # that follows its accesses took twice as long.
 ONE_BY_ONE = "__attribute__((intel_vec_len_hint(1))) "
@@ -209,15 +211,15 @@ class Rewriter(Statements):
             plan = KernelPlan(function.name, len(function.params), specs, proof=self._proof(function))
             kernels.append(plan)
             if not plan.proof:
-                edits += self._light(function, plan)
+                edits += self._light(function, plan, body)
         self.now = None
         return edits
 
-    def _light(self, function: Function, plan: KernelPlan) -> list[tuple[int, int, str]]:
+    def _light(self, function: Function, plan: KernelPlan, full: str) -> list[tuple[int, int, str]]:
         """A second kernel without the checks that the sizes of a launch prove, and without following what no two work-items
-        share. It runs where the conditions of its proof hold."""
+        share. It runs where the conditions of its proof hold, and is made where it is much cheaper than the `full` one."""
         tracks = bool({"races", "uninit"} & self.checks)
-        if not self.checks <= PROVABLE:
+        if not self.checks <= PROVABLE or any(self._pointers(self.functions[name]) for name in function.calls):
             return []
         prover = Prover(self, function, each=True)
         apart, conditions = Sharing(self, function, prover).apart() if tracks else (set(), [])
@@ -234,7 +236,9 @@ class Rewriter(Statements):
         self.light, self._prover = None, None
         function.unchecked, function.checked = before
         proof = [*prover.conditions, *conditions] or ["1"]
-        if renamed != 1 or sum(map(len, proof)) > LONGEST or (not tracks and not prover.conditions):
+        costly = FOLLOWING if tracks else CHECKING
+        cheaper = 2 * len(costly.findall(body)) <= len(costly.findall(full))
+        if renamed != 1 or sum(map(len, proof)) > LONGEST or not cheaper:
             del self.sites[first:]
             return []
         plan.light = KernelPlan(LIGHT + function.name, plan.arguments, specs, proof=proof)

@@ -24,6 +24,7 @@ from gpudx.kernel_checks.plan import (
 from gpudx.kernel_checks.syntax import Node, Tree
 
 Chain = list[tuple[Function, Node | None]]  # functions, each with the call of it
+CONDITIONED = ("IF_STMT", "WHILE_STMT", "FOR_STMT")
 MOST_WAYS = 8  # chains of calls to one helper function whose indexes are followed
 
 if TYPE_CHECKING:
@@ -276,6 +277,23 @@ class Shape:
         at = bisect.bisect_right(self._starts, node.start) - 1
         return self.lines[at] if at < len(self.lines) else ("", 0)
 
+    def _guards(self, node: Node) -> tuple[tuple[int, str], ...]:
+        """Comparisons with a number among the kernel's arguments, in conditions above the access: (argument, "i < n")."""
+        assert self.now is not None
+        if self.now.guards is None:
+            numbers = {param.number: at for at, param in enumerate(self.now.params) if not self._is_pointer(param)}
+            self.now.guards = [
+                (one.start, numbers[side.declared], " ".join(self.source(one).split())[:60])
+                for control in self.now.body.walk()
+                if control.kind in CONDITIONED
+                for part in control.children[:1 if control.kind == "IF_STMT" else -1]
+                for one in part.walk()
+                if one.kind == "BINARY_OPERATOR" and one.operator in ("<", "<=", ">", ">=")
+                for side in map(self._bare, one.children)
+                if side.kind == "DECL_REF_EXPR" and side.declared in numbers
+            ]
+        return tuple(dict.fromkeys((at, text) for start, at, text in self.now.guards if start < node.start))
+
     def site(self, kind: str, node: Node, proved: bool = False) -> int:
         if (
             not proved
@@ -298,7 +316,8 @@ class Shape:
             index, argument = "", -1
         own = self.now is not None and self.now.is_kernel
         where = self.now.name if self.now else ""
-        self.sites.append(Site(kind, file, line, text, where, index, name, argument, () if own else tuple(ways)))
+        guards = self._guards(node) if kind == "access" and own else ()
+        self.sites.append(Site(kind, file, line, text, where, index, name, argument, () if own else tuple(ways), (), guards))
         return len(self.sites)
 
     def _formulas_of(self, function: Function) -> list[Formulas]:

@@ -18,7 +18,7 @@ typedef unsigned int u32;
 enum { PLACES = 1 << 21, BLOCKS = 1 << 16, SITES = 1 << 16, RECORDS = 64, WORDS = 24 };
 enum { CHECKED = 16, SHARED_WORDS = 1 << 16, THREADS = 1024 };
 enum { UNINITIALIZED = 3, RACE = 4, BARRIER = 5, NUMBER = 9 };  // kernel_checks/prelude.py: KINDS
-enum { WRITES = 1 << 24, GENERIC = 1 << 25, ATOMIC = 1 << 26, UNORDERED = 1 << 27 };
+enum { WRITES = 1 << 24, GENERIC = 1 << 25, ATOMIC = 1 << 26, UNORDERED = 1 << 27, REPLACES = 1 << 28 };
 enum { FILL = 0x7f7f7f7f };  // a large number, as an integer and as a float
 
 extern "C" {
@@ -147,7 +147,7 @@ __device__ __noinline__ void gdx_shared(u64 at, u32 how)
         u32 cell = block * SHARED_WORDS + (word >> 2);
         bool writes = how & WRITES, plain = writes && !(how & ATOMIC);
         u32 before = written_before(gdx_written + cell, grid, writes ? mask : 0);
-        bool early = (!writes || (how & ATOMIC)) && (before & mask) != mask;
+        bool early = (!writes || (how & ATOMIC)) && !(how & REPLACES) && (before & mask) != mask;
         if (early) gdx_record(UNINITIALIZED, site, 1, width, word, 0);
         volatile u64 *place = (volatile u64 *)&gdx_words[cell];
         u64 who = place[0], where = place[1];

@@ -7,6 +7,7 @@ Lanes that leave the kernel need not take part (PTX ISA, "shfl.sync": it waits f
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from gpudx.ptx_checks.statements import LABEL, REGISTER, Statement, statement_of
 
 WARP_WIDE = ("shfl", "vote", "match", "redux", "elect")
 ENDS = ("ret", "exit", "trap")
+BRANCHES = re.compile(r"\b(?:bra|brx|ret|exit)\b")
 MOST_BLOCKS = 1500
 ORDERED = ("volatile", "relaxed", "acquire")
 
@@ -126,17 +128,20 @@ def _awaited(blocks: Sequence[Block], block: Block) -> list[int]:
 
 
 def _blocks(lines: Sequence[str], start: int) -> tuple[list[Block], int]:
-    """The blocks of a function, and its last line; no blocks where a branch leads somewhere unknown."""
-    blocks, labels, depth, end = [Block(start)], {}, 0, len(lines)
+    """The blocks of a function, and its last line; no blocks where a branch leads somewhere unknown, or a label is there twice, as in
+    pieces of assembly that have names of their own."""
+    blocks, labels, depth, end, is_clear = [Block(start)], {}, 0, len(lines), True
     for number in range(start, len(lines)):
         bare = without_comment(lines[number])
         depth += bare.count("{") - bare.count("}")
         if label := LABEL.match(bare):
             if blocks[-1].lines:
                 blocks.append(Block(number))
+            is_clear = is_clear and label[1] not in labels
             labels[label[1]] = len(blocks) - 1
             bare = bare[label.end() :]
         one = statement_of(bare)
+        is_clear = is_clear and (one is not None or not BRANCHES.search(bare))
         if one is not None and number > start:
             blocks[-1].lines.append((number, one))
             if one.op in ("bra", "brx", *ENDS):
@@ -144,7 +149,7 @@ def _blocks(lines: Sequence[str], start: int) -> tuple[list[Block], int]:
         if depth == 0:
             end = number
             break
-    return (blocks if _joined(blocks, labels) else []), end
+    return (blocks if is_clear and _joined(blocks, labels) else []), end
 
 
 def _joined(blocks: list[Block], labels: dict[str, int]) -> bool:

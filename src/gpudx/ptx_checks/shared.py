@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from gpudx.ptx_checks.flow import Divide, Flow
 from gpudx.ptx_checks.statements import Statement, statement_of, without_comment
 
-WRITES, GENERIC, ATOMIC, UNORDERED = 1 << 24, 1 << 25, 1 << 26, 1 << 27  # device.cu
+WRITES, GENERIC, ATOMIC, UNORDERED, REPLACES = (1 << bit for bit in range(24, 29))  # device.cu
 VARIABLE = re.compile(
     r"^\s*(?:\.(?:extern|visible|weak)\s+)*\.shared\s+(?:\.align\s+\d+\s+)?\.[a-z](\d+)\s+([\w$]+)((?:\[\d*\])*)\s*;", re.M
 )
@@ -168,6 +168,7 @@ def access(memory: Memory, statement: Statement, address: re.Match[str], type_: 
     how |= 0 if "shared" in statement.parts else GENERIC
     how |= 0 if statement.op == "ld" else WRITES
     how |= ATOMIC if statement.op in ("atom", "red") else 0
+    how |= REPLACES if "exch" in statement.parts else 0  # what was there does not matter
     # Accesses that say how they are ordered are no mistake for lack of a barrier.
     how |= UNORDERED if not memory.is_ordered or (statement.op in ("ld", "st") and any(one in ORDERED for one in statement.parts)) else 0
     bits = "b64" if type_.endswith("64") else "b32"

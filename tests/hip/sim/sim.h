@@ -10,7 +10,7 @@
  *
  *   graphs     nodes are done in the order in which they were added or captured
  *
- * Not simulated: __syncthreads, shared memory, textures, other processes.
+ * Not simulated: __syncthreads, shared memory, textures, other processes; a kernel that is passed a structure does nothing.
  *
  *   GPUDX_HIP_SIM_DEVICES=N      how many devices there are (1)
  *   GPUDX_HIP_SIM_ARCH=TARGET    what they are (gfx90a:sramecc+:xnack-); code without an entry for that processor is refused

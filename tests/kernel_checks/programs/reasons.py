@@ -73,6 +73,7 @@ __kernel void spread(__global const uint *key, __global int *o, int slots) {
 __kernel void grouped(__global const int *v, __global int *o, int n) {
   if (get_local_id(0) < 4) o[get_group_id(0) * 4 + get_local_id(0)] = n;
 }
+__kernel void shifted(__global float *o, int first) { o[first + get_global_id(0)] = 1; }
 __kernel void smoothed(__global const float *p, __global const float *w, __global float *o, int n, int k) {
   int i = get_global_id(0);
   if (i >= n) return;
@@ -105,6 +106,8 @@ __kernel void halved(__global const Light *l, __global float *o, int lights) {
   for (int k = 0; k < lights; ++k) s += l[k].radius;
   o[get_global_id(0)] = s;
 }
+__kernel void curved(__global float *o, float gamma, int n) { int i = get_global_id(0); if (i < n) o[i] = gamma; }
+__kernel void chunk(__global float *o) { o[get_global_id(0)] = 1; }
 """
 
 
@@ -143,6 +146,10 @@ def main(right: bool) -> None:
     run("grouped", (192,), (64,), memory(192, np.int32), memory(4 * (3 if right else 2), np.int32), 190)
     run("lit", (64,), None, memory(30 * (8 if right else 5)), memory(64), 30)
     run("halved", (64,), None, memory(30 * 8 if right else 15 * 8), memory(64), 30)
+    run("curved", (1024,), (64,), memory(1000), np.float32(1.8), 1000 if right else int(np.float32(1.8).view(np.int32)))
+    made.chunk(queue, (232 if right else 256,), None, memory(1000), global_offset=(768,))
+    first = np.int32(0 if right else 500)
+    made.shifted(queue, (500,), (50,), memory(1000), first, global_offset=(500,))
     signal, taps = memory(1000 + 16), memory(17)
     run("smoothed", (1024,), (64,), *((signal, taps) if right else (taps, signal)), memory(1000), 1000, 17)
     run("unpadded", (1024,), (64,), memory(1016 if right else 1000), memory(17), memory(1000), 1000, 17)

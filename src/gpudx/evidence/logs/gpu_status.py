@@ -224,6 +224,7 @@ _SOURCE = re.compile(
 _CHECKED = re.compile(
     r"\b(?:check|assert\w*|condition|enforce\w*|requirement)\b.{0,200}\bfail|\bfailed\b.{0,40}: *\(?\w+ [=!]=", re.IGNORECASE
 )
+_RAISED = re.compile(r"\s*(?:[\w.]+\.)?\w*(?:Error|Exception): ")
 _FINE = re.compile(r"(?:SUCCESS|NOT_READY|TIMELINE|NotReady|PeerAccessAlreadyEnabled|ERROR_NONE|STATUS_OK|Success)$")
 
 
@@ -271,7 +272,8 @@ def read(near: Near) -> Iterator[Event]:
 
 def codelike(text: str) -> bool:
     """Is it a line of a program, not of its output?"""
-    return bool(_SOURCE.search(text)) or (bool(_TESTED.search(text)) and not _CHECKED.search(text))
+    tested = _TESTED.search(text) and not _CHECKED.search(text) and not _RAISED.match(text)
+    return bool(_SOURCE.search(text)) or bool(tested)
 
 
 def _named(text: str) -> str:

@@ -87,7 +87,10 @@ CLASSES = (
     _class(
         "call-refused",
         r"failed to execute '\w+' on '(?:GPU|WebGL)|could not create a primitive"
-        r"|(?:find|found) (?:any|no|an? (?:suitable|valid|usable)) (?:\w+ )?(?:implementation|algorithm|tactic|config\w*|solver|plan)\b",
+        r"|(?:find|found) (?:any|no|an? (?:suitable|valid|usable)) (?:\w+ )?(?:implementation|algorithm|tactic|config\w*|solver|plan)\b"
+        r"|\bno (?:\w+ )?(?:implementations?|algorithms?|tactics?|engine configs?|execution plans?) (?:\w+ )?(?:built|found|available"
+        r"|support\w*|works?)"
+        r"|(?-i:NotSupported\w*)",
         "refusal",
         "failed-call",
         _next.RECORD,
@@ -202,7 +205,7 @@ CLASSES = (
         r"|session|instance|adapter|platform|gpus?|handle|encoder|decoder|rtl|display|\w+\.so\b|\w+\.dll)"
         rf"|(?:initiali[sz]\w*|set ?up|creation|init)\b.{{0,40}}\b{_FAIL}|(?:driver|librar\w+"
         rf"|version)\b.{{0,40}}\b(?:mismatch|too old"
-        r"|insufficient|outdated)|permission denied|not permitted",
+        r"|insufficient|outdated)|permission denied|operation not permitted(?! when)",
         "refusal",
         "",
         _next.DOCTOR,
@@ -260,9 +263,9 @@ CLASSES = (
     ),
     _class(
         "launch-failed",
-        rf"(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|execut\w+|running|run)\b{GAP}\b{_FAIL}"
+        rf"(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|execut\w+|invok\w+|running|run)\b{GAP}\b{_FAIL}"
         rf"|{_FAIL}\b{GAP}\b(?:launch\w*|enqueue\w*"
-        r"|dispatch\w*|submi\w+|execut\w+|run)\b",
+        r"|dispatch\w*|submi\w+|execut\w+|invok\w+|run)\b",
         "report",
         "device-error-reported",
         _next.SERIALISE,

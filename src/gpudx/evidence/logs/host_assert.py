@@ -15,10 +15,10 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
 
 FORMAT = "host-assert"
-MARKS = ("CRITICAL **: ", "Assertion failed: ", "Assertion failed (", "Assertion `", "panicked at", "Abort was called at ")
+MARKS = ("CRITICAL **: ", "Assertion failed: ", "Assertion failed (", "Assertion ", "panicked at", "Abort was called at ")
 _WINDOWS = re.compile(r"Assertion failed: (?P<condition>.+?),? (?:file|\() ?(?P<file>[^\s,]+), line (?P<line>\d+)")
 _OPENCV = re.compile(r"Assertion failed \((?P<condition>.+)\) in .+?, file (?P<file>[^\s,]+), line (?P<line>\d+)")
-_GLIBC = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+): .*?Assertion `(?P<condition>.+?)' failed")
+_GLIBC = re.compile(r"(?P<file>[^\s:]+\.\w+):(?P<line>\d+):? .*?Assertion [`']?(?P<condition>\S.*?)[`']? failed")
 _GLIB = re.compile(r"-CRITICAL \*\*: (?:[\d:.]+: )?(?P<where>\w+): assertion '(?P<condition>.+?)' failed")
 _PANIC = re.compile(r"(?:thread '[^']*' (?:\(\d+\) )?|^\s*)panicked at (?:'(?P<why>.*?)', )?(?P<file>(?:[A-Za-z]:)?[^\s:]+):(?P<line>\d+)")
 _BARE_PANIC = re.compile(r"(?:thread '[^']*' (?:\(\d+\) )?|^\s*)panicked at (\S.*)")

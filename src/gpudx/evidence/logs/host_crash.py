@@ -62,6 +62,7 @@ MARKS = (
     "EXC_BAD_ACCESS",
     "Access violation",
     "access violation",
+    "Access Violation",
     "0xC0000005",
     "0xc0000005",
     "EXCEPTION_ACCESS_VIOLATION",
@@ -126,7 +127,7 @@ _DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno
 _JAVA = re.compile(r"^#?\s*[CJVjv]  ?\[(\S+?)\]")  # "Problematic frame" of the Java runtime
 _TOMBSTONE = re.compile(r"(?:^|(?:F DEBUG *|[AF]/DEBUG\b[^:]*):)\s*\(?#\)?\d+ +pc +[0-9a-f]{6,16} +(.+)")
 TOMBSTONE = "adb logcat -b crash -d"
-_NUMBER = re.compile(r"received signal (4|6|7|8|11)\b")
+_NUMBER = re.compile(r"(?:received signal |^\s*Signal: )(4|6|7|8|11)\b")  # the second is coredumpctl's
 SIGNALS = {"4": "SIGILL", "6": "SIGABRT", "7": "SIGBUS", "8": "SIGFPE", "11": "SIGSEGV"}
 NAMES = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE")
 # "core dumped" in these languages.
@@ -169,7 +170,7 @@ def read(near: Near) -> Iterator[Event]:
     found = next((hit for hit in map(_ADDRESS.search, (near.text, *below[:8], *near.before(3))) if hit), None)
     value = int(found[1], 16) if found else None
     frames = _frames(below) or [match[1] for match in map(_JAVA.match, below[:12]) if match]
-    frames = frames or [line for line in (*near.before(3), *below[:4]) if _DRIVER.search(line)][:MOST_FRAMES]
+    frames = frames or [line for line in (near.text, *near.before(3), *below[:4]) if _DRIVER.search(line)][:MOST_FRAMES]
     yield Event(
         kind="host-abort" if name == "SIGABRT" else "host-crash",
         role="ending",

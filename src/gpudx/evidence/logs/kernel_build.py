@@ -91,7 +91,7 @@ _WHAT = (
     r"|OpenCL|CUDA|HIP|pipeline|code|library|device code)"
 )
 _CODE = (
-    r"(?:\bprogram\b|kernel\b|shader|(?:compute|graphics|render\w*|ray\w*) pipeline|code object|executable"
+    r"(?:\bprogram\b(?! Files)|kernel\b|shader|(?:compute|graphics|render\w*|ray\w*) pipeline|code object|executable"
     r"|\S+\.(?:cl|spv|cubin|hsaco|ptx|metallib)\b|(?:CUDA|HIP|GPU|device|cu|hip)\w* module|device code)"
 )
 _NOT = r"(?:failed|unable|could not|couldn't|cannot|can't|error|not able)"
@@ -128,7 +128,9 @@ _LINKED = re.compile(
     r"hidden symbol|kernel library|comgr|called by kernel|JIT session|\.bc\b|nvlink|unresolved extern", re.IGNORECASE
 )
 _LINUX = re.compile(r"kernel (?:modules?|headers?|sources?)\b|\w\.ko\b|\bdkms\b", re.IGNORECASE)  # a driver, no device code
-_LOADED = re.compile(r"\.so[\w.]*: undefined symbol")  # the words of the dynamic loader
+_LOADED = re.compile(  # the words of the dynamic loader
+    r"\.so[\w.]*: undefined symbol|(?:open|load)\w* .{0,60}(?:library|module|plugin)", re.IGNORECASE
+)
 LONGEST = 160
 
 

@@ -90,7 +90,8 @@ _DRIVER = re.compile(
     r"|\w*smmu\w*)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"\bGSP task\b|\bPCI (?:device|ROM)\b|/bus/pci/|/devices/pci|device BAR\b|\bpci 0000:|gpu fault|\[drm|firmware image"
+_NAMED = re.compile(r"\bGSP task\b|\bPCI (?:device|ROM)\b|/bus/pci/|/devices/pci|device BAR\b|\bpci 0000:|gpu fault|\[drm(?![/\w])"
+                    r"|firmware image"
                     r"|binary "
                     r"firmware|gpu hang", re.IGNORECASE)
 _STACK = re.compile(
@@ -98,7 +99,7 @@ _STACK = re.compile(
 )
 # What lines of a kernel have and others do not: a source in brackets, a PCI or platform address, the time since the start.
 _KERNEL_LOG = re.compile(
-    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|\[drm|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
+    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|\[drm(?![/\w])|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
     r"|[0-9a-f]{6,}\.\w+:|NVRM|\bGSP task|\bPCI (?:device|ROM)\b|/bus/pci/|device BAR\b"
     r"|-GSL|\*\*\* gpu fault"
     r"|^\s*(?:drmn\d+|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
@@ -218,7 +219,7 @@ KINDS = (
         r"\b(?:GuC|HuC|GSC|GSP|SMU|SMC|PSP|MES|DMUB|GMU|MCU)\b.{0,60}(?:fail|dead|error|invalid|crash|refused)",
         "firmware-error",
         "refusal",
-        "firmware that runs on the device reported an error",
+        "firmware on the device failed or refused a request",
     ),
     _kind(
         r"reset (?:begin|fail|succeed|success|complete)|resetting|soft[- ]reset|hard[- ]reset|reset is needed|recover|VRAM is lost"

@@ -87,6 +87,11 @@ MARKS = (
     "line ",
     "did not run successfully",
     "didn't terminate successfully",
+    "ernel crashed",
+    "ernel died",
+    "ernel appears to have died",
+    "estarting kernel",
+    "failed with error code",
     "crash has occurred",
     "rash detected",
     "improperly",
@@ -98,7 +103,7 @@ _MEMORY = re.compile(r"OOMKilled|oom[-_]kill|Out[- ]Of[- ]Memory|DUE TO MEMORY",
 _DEVICE = re.compile(r"\b(?:GPU|CUDA|VRAM|device memory)\b")
 _CODE = re.compile(
     r"(?:exit(?:ed)?(?:\s*(?:with|on))?\s*(?:code|status|value)?|exitcode|exit_code|ExitCode|exit status|non-zero exit status"
-    r"|return(?:ed)? code)\s*[:=]?\s*\(?(0x[0-9a-fA-F]{8}|-?\d{1,10})\b",
+    r"|return(?:ed)? code|(?:program|process|command) failed with error code)\s*[:=]?\s*\(?(0x[0-9a-fA-F]{8}|-?\d{1,10})\b",
     re.IGNORECASE,
 )
 _SIGNAL = re.compile(
@@ -112,6 +117,7 @@ _BUILD = re.compile(
     rf"|(?P<script>python setup\.py \w+|Building wheel for [\w.-]+ \S+) did not run successfully"
     rf"|^(?:\S*[/\\])?(?P<last>{_TOOL})\S*: (?:error: .{{0,80}}exit code|fatal: .{{0,80}}exit)"
 )
+_NOTEBOOK = re.compile(r"\bkernel (?:has )?(?:crashed|died|appears to have died)|^\s*restarting kernel\b", re.IGNORECASE)
 _RANK = re.compile(r"\brank\s*[:=]?\s*(\d+)|local_rank: (\d+)|task (\d+)|process rank (\d+)", re.IGNORECASE)
 # Frames of gdb, of glibc's backtrace, of Windows modules and of macOS, without the message that led to them.
 _FRAME = re.compile(
@@ -196,6 +202,10 @@ def _ended(near: Near) -> Iterator[Event]:
             "The log has a stack trace of the Go runtime: it ended the process; the reason is above it.",
             "go",
         )
+        return
+    if _NOTEBOOK.search(near.text):
+        said = "The Python process of a notebook ended (Jupyter calls it the kernel); the reason is in its own output."
+        yield _event("process-ended", said, "notebook")
         return
     if found := _BUILD.search(near.text):
         tool = (found["tool"] or found["script"] or found["last"] or "").replace("\\", "/").rsplit("/", 1)[-1]

@@ -77,7 +77,7 @@ _ANY = re.compile(
 )
 _LISTED = re.compile(r"^\s*\d+ - (\S+) \((?:Failed|SEGFAULT|Timeout|Subprocess \w+|ILLEGAL|BAD_COMMAND|Not Run|Exit code .+?|[A-Z]{4,})\)")
 _COUNTED = re.compile(r"[Nn]umber of (?:FAILED|failed) +tests?\W+([1-9]\d*)\b|\b(\d+) out of (\d+) tests? passed"
-    r"|\b[Tt]ests? (?:ran|run|total)\W{1,3}\d+\b.{0,40}\b[Ff]ail(?:ed|ures)\W{1,3}([1-9]\d*)")
+    r"|^\s*([1-9]\d*) failed, \d+ passed\b|\b[Tt]ests? (?:ran|run|total)\W{1,3}\d+\b.{0,40}\b[Ff]ail(?:ed|ures)\W{1,3}([1-9]\d*)")
 # "Running test: fold ........ [FAILED]", "fold .... FAIL".
 _DOTTED = re.compile(r"^\s*(?:[Rr]unning )?(?:[Tt]est:? )?(?P<f>[\w./:<>\[\]-]{2,80})\s*[ .]{3,}\s*\[ ?(?:FAILED|FAIL|ERROR) ?\]")
 _LIST = re.compile(r"[Tt]he following tests (?:have )?(?i:failed)")
@@ -152,8 +152,9 @@ def _in_words(near: Near) -> Iterator[Event]:
         name = next(filter(None, found.groups())).strip()
         said = f"A test failed: {name} does not hold." if found["c"] else f"The test {name} failed."
         yield _event("test-failed", said, name)
-    elif (found := _COUNTED.search(near.text)) and (found[1] or found[4] or int(found[2][:9]) < int(found[3][:9])):
-        said = f"{found[1] or found[4]} tests failed." if found[1] or found[4] else f"{found[2]} of {found[3]} tests passed."
+    elif (found := _COUNTED.search(near.text)) and (found[1] or found[4] or found[5] or int(found[2][:9]) < int(found[3][:9])):
+        many = found[1] or found[4] or found[5]
+        said = f"{many} {'test' if many == '1' else 'tests'} failed." if many else f"{found[2]} of {found[3]} tests passed."
         yield _event("test-failed", said, said)
     elif _LIST.search(near.text) or _FAILED_LIST.match(near.text):
         names = [hit[1] for line in near.after(20) if (hit := _LISTED.match(line) or _LIT_NAME.match(line))]

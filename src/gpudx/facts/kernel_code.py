@@ -1,0 +1,27 @@
+"""What the code of a kernel says of its parameters, where the program's file is at hand and has PTX of it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from gpudx.evidence.device_functions import ptx_of
+from gpudx.facts import Facts
+from gpudx.ptx_checks.parameters import Roles, roles
+
+MOST_BYTES = 256 << 20  # of a program
+
+
+def roles_of(facts: Facts, kernel_row: int) -> Roles | None:
+    """Of the kernel that an object is; None where nothing is known of its code."""
+    info = facts.kernels.info(kernel_row)
+    return _roles(Path(facts.trace.exe), info.symbol or info.name) if info and facts.trace.exe else None
+
+
+@lru_cache(maxsize=256)
+def _roles(program: Path, symbol: str) -> Roles | None:
+    try:
+        small = program.stat().st_size <= MOST_BYTES
+    except OSError:
+        return None
+    return roles(ptx_of(program, symbol), symbol) if small else None
