@@ -90,6 +90,31 @@ def test_a_function_that_decides_something_stays(folder: Path) -> None:
     assert found and found.line == 4 and found.function == "set_rows"
 
 
+PYTHON = """import numpy as np
+def launch(queue, kernel, count, *args):
+    kernel(queue, ((count + 31) // 32 * 32,), (32,), *args)
+    queue.flush()
+def sized(queue, kernel, a):
+    count = len(a) // 2
+    kernel(queue, (count,), None, a)
+class Blur:
+    def step(self, queue):
+        self.kernel(queue, (64,), None, self.a, self.b)
+def main():
+    launch(q, blur, n, weights, padded)
+"""
+
+
+@pytest.mark.parametrize(("line", "function", "expected"), [(3, "launch", 12), (7, "sized", 7), (10, "step", 10)])
+def test_a_wrapper_in_python(folder: Path, line: int, function: str, expected: int) -> None:
+    (folder / "blur.py").write_text(PYTHON)
+    stack = (f"blur.py:{line} in {function} (python)", "blur.py:12 in main (python)", "_start+0x21 (python3.11)")
+    guilty = Guilty("opencl", "clEnqueueNDRangeKernel", source=f"{folder / 'blur.py'}:{line}", host_stack=stack)
+    entry = replace(FULL.diagnosis[0], guilty=guilty, root=None, access=None, victim=None)
+    found = source_line.of(FULL, entry)
+    assert found and found.line == expected
+
+
 def test_headers_of_the_system_are_nobodys_line() -> None:
     guilty = Guilty("opencl", "clEnqueueNDRangeKernel", source="/usr/include/CL/opencl.hpp:8613")
     entry = replace(FULL.diagnosis[0], guilty=guilty, root=None, access=None, victim=None)

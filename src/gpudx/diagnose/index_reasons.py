@@ -240,6 +240,11 @@ class Numbers:
         rows = np.flatnonzero((given.kernel == kernel) & (given.index == argument) & (given.position < self.f.position))
         return facts.sites.at(int(given.position[rows[-1]]), argument=argument) if len(rows) else None
 
+    def passed_at(self, argument: int) -> Site | None:
+        """The line that passes an argument: where it was set, else the launch, for APIs of languages that set them while launching."""
+        found = self.setter(argument)
+        return found if found is not None and found.source else self.f.facts.sites.at(self.f.position, argument=argument)
+
 
 def why(f: Failure) -> Why | None:
     """The reason of an access outside a buffer or an array; None where the numbers do not say."""
@@ -657,7 +662,7 @@ def _exchanged(n: Numbers) -> Why | None:
             f" the last work-item would access the last element; as they are, it goes {straight - end:,} elements past it."
         )
         step = f"Swap arguments {a.argument} ({a.label}) and {b.argument} ({b.label}) where they are set."
-        return Why("argument-order", text, (step,), n.setter(a.argument))
+        return Why("argument-order", text, (step,), n.passed_at(a.argument))
     return None
 
 
@@ -686,7 +691,7 @@ def _exchanged_buffers(n: Numbers) -> Why | None:
         f"{need * n.element:,}, {label} got {held * n.element:,} bytes and needs {n.f.size:,}."
     )
     step = f"Swap arguments {thing.index} ({n.name}) and {index} ({label}) where they are set."
-    return Why("argument-order", text, (step,), n.setter(thing.index))
+    return Why("argument-order", text, (step,), n.passed_at(thing.index))
 
 
 def _is_same_type(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -6,6 +6,8 @@ every call: the first caller that decides something is the line to read.
 
 from __future__ import annotations
 
+import ast
+import builtins
 import os
 import re
 import stat
@@ -208,10 +210,34 @@ def _passes_on(path: str, frame: _Frame) -> bool:
     name = frame.function.split("(")[0].split("::")[-1]
     if not 0 < frame.line <= len(lines) or name in ("main", ""):
         return False
+    if path.endswith(".py"):
+        return _passes_on_in_python("\n".join(lines), frame.line)
     parameters = _parameters(lines, frame.line, name)
     statement = _call(lines, frame.line)
     used = set(_identifiers(statement)) - _filled(lines, frame.line, name, statement)
     return bool(used & parameters) and all(one in parameters or _is_global(lines, one) for one in used)
+
+
+def _passes_on_in_python(text: str, line: int) -> bool:
+    """The same for a function of Python: is the call in this line given the function's parameters, and constants of the module?"""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    around = [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and one.lineno <= line <= (one.end_lineno or 0)]
+    functions = [one for one in around if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    statements = [one for one in around if isinstance(one, ast.Expr | ast.Return) and isinstance(one.value, ast.Call)]
+    if not functions or not statements:
+        return False
+    given = functions[-1].args  # ast.walk goes from the outside in
+    several = [one for one in (given.vararg, given.kwarg) if one]
+    parameters = {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, *several)} - {"self", "cls"}
+    call = statements[-1].value
+    assert isinstance(call, ast.Call)
+    names = {one.id for part in (*call.args, *call.keywords) for one in ast.walk(part) if isinstance(one, ast.Name)}
+    modules = {name.asname or name.name for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom) for name in one.names}
+    local = {one for one in names - parameters - modules if not one.isupper() and not hasattr(builtins, one)}
+    return bool(names & parameters) and not local
 
 
 def _filled(lines: Sequence[str], line: int, name: str, statement: str) -> set[str]:
