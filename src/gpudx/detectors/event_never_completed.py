@@ -41,7 +41,8 @@ CAUSE = Cause(
     id=ID,
     title="A command waits for a user event that nothing completed",
     refutes_if="The event is completed, and the wait returns, with a larger --timeout.",
-    fix=("Call clSetUserEventStatus for the event on every path; on an error path with a negative status.",),
+    fix=("Complete the event on every path of the program, also where it gives up or skips something.",),
+    fix_of=(("opencl", "On an error path, complete it with a negative status: the commands that wait for it then end with an error."),),
     predicts=(("recorded", "the hanging wait depends on a user event that no call completed"),),
     kind=FIXED,
 )
