@@ -68,8 +68,13 @@ def test_the_event_its_command_and_the_completed_ones_are_named(world: Make, loo
     found = look(process, "timeout", **TIMEOUT)
     (finding,) = _of(found)
     assert finding.site is not None and finding.site.call == "clCreateUserEvent"
-    assert f"clEnqueueWriteBuffer (call {writes[4] + 1}), which writes 4,096 bytes to buffer #5, waits for it" in finding.message
-    assert any(e.text.startswith("39 of 40 user events were completed, by clSetUserEventStatus") for e in finding.evidence)
+    assert (
+        f"clEnqueueWriteBuffer (call {writes[4] + 1}), which writes 4,096 bytes to buffer #5, waits for it"
+        in finding.message
+    )
+    assert any(
+        e.text.startswith("39 of 40 user events were completed, by clSetUserEventStatus") for e in finding.evidence
+    )
     first = diagnose(found, Outcome("timeout", ""))[0]
     assert (first.cause, first.status) == (ID, "confirmed")
     assert not any("loop" in step or "barrier" in step for step in first.fix)

@@ -46,7 +46,9 @@ CAUSE = Cause(
     kind=FIXED,
 )
 PLACES = 3  # lines that complete other events
-BECAUSE = "The wait cannot return before this event is complete, and no call completed it before the program was stopped."
+BECAUSE = (
+    "The wait cannot return before this event is complete, and no call completed it before the program was stopped."
+)
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -140,7 +142,9 @@ def _events(facts: Facts, maker: int, forgotten: int) -> Iterator[Evidence]:
 
 def _waiting(facts: Facts, run: Run, wait: int) -> Iterator[Evidence]:
     site = site_of(facts, wait)
-    yield Evidence(f"thread {site.tid} was in {_place(site)} for up to {waited(facts, run, wait):.1f} s", (site.number,))
+    yield Evidence(
+        f"thread {site.tid} was in {_place(site)} for up to {waited(facts, run, wait):.1f} s", (site.number,)
+    )
 
 
 def _steps(facts: Facts, event: Site) -> tuple[str, ...]:

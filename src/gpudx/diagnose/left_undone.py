@@ -3,16 +3,21 @@ too long, launches that a serialised run did not wait for, calls that may have g
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gpudx.facts import Facts
-from gpudx.text import plural
+from gpudx.model.case import UNCHECKED_IMAGES
+from gpudx.text import plural, several
+
+IMAGE = re.compile(r"image[123]d\w*_t\b")  # types of OpenCL C, "Image and Sampler Data Types"
+SHOWN = 4  # names in a sentence
 
 
 def not_checked(processes: Sequence[Facts]) -> tuple[str, ...]:
     """A sentence for each kind and reason."""
-    return (*_not_serialised(processes), *_gave_up(processes))
+    return (*_not_serialised(processes), *_gave_up(processes), *_images(processes))
 
 
 def not_seen(processes: Sequence[Facts]) -> tuple[str, ...]:
@@ -43,6 +48,23 @@ def _gave_up(processes: Sequence[Facts]) -> Iterator[str]:
 def _not_serialised(processes: Sequence[Facts]) -> Iterator[str]:
     for why, count in _counted(processes, "note_not_serialised", "launches"):
         yield f"At least {plural(count, 'launch', 'launches')} under --serialise had no wait behind: {why}."
+
+
+def _images(processes: Sequence[Facts]) -> Iterator[str]:
+    """Every instrument here follows pointers; an image is read and written through functions of the driver."""
+    names = dict.fromkeys(name for one in processes for name in _with_images(one))
+    if names:
+        kernels = f"kernel{'s' * (len(names) > 1)} {several(list(names), SHOWN)}"
+        yield f"{UNCHECKED_IMAGES} ({kernels}): coordinates and samplers were not checked."
+
+
+def _with_images(facts: Facts) -> Iterator[str]:
+    """The kernels that were launched and have an image among their arguments."""
+    rows = dict.fromkeys(int(row) for row in facts.launches.kernel_row[facts.launches.status == 0])
+    for row in rows:
+        info = facts.kernels.info(row) if row >= 0 else None
+        if info is not None and any(IMAGE.match(one.type) for one in info.args.values()):
+            yield facts.kernels.name(row)
 
 
 def _counted(processes: Sequence[Facts], note: str, field: str) -> list[tuple[str, int]]:

@@ -22,6 +22,9 @@ SCHEMA = "gpudx.case/1"
 # How the names of instruments that watch a run begin.
 WATCHERS = ("recorder", "compute-sanitizer", "fence", "poison", "watch", "contracts")
 
+# How the sentence about kernels with images begins among what was not checked.
+UNCHECKED_IMAGES = "Accesses to images"
+
 OutcomeKind = Literal["passed", "exit", "signal", "timeout", "not started"]
 InstrumentState = Literal["live", "not live", "missing"]
 

@@ -74,16 +74,27 @@ __kernel void grouped(__global const int *v, __global int *o, int n) {
   if (get_local_id(0) < 4) o[get_group_id(0) * 4 + get_local_id(0)] = n;
 }
 __kernel void shifted(__global float *o, int first) { o[first + get_global_id(0)] = 1; }
-#define SMOOTHED(name) __kernel void name(__global const float *p, __global const float *w, __global float *o, int n, int k) { \\
-  int i = get_global_id(0); \\
-  if (i >= n) return; \\
-  float s = 0; \\
-  for (int j = 0; j < k; ++j) s += p[i + j] * w[j]; \\
-  o[i] = s; \\
+__kernel void smoothed(__global const float *p, __global const float *w, __global float *o, int n, int k) {
+  int i = get_global_id(0);
+  if (i >= n) return;
+  float s = 0;
+  for (int j = 0; j < k; ++j) s += p[i + j] * w[j];
+  o[i] = s;
 }
-SMOOTHED(smoothed)
-SMOOTHED(unpadded)
-SMOOTHED(pooled)
+__kernel void unpadded(__global const float *p, __global const float *w, __global float *o, int n, int k) {
+  int i = get_global_id(0);
+  if (i >= n) return;
+  float s = 0;
+  for (int j = 0; j < k; ++j) s += p[i + j] * w[j];
+  o[i] = s;
+}
+__kernel void pooled(__global const float *p, __global const float *w, __global float *o, int n, int k) {
+  int i = get_global_id(0);
+  if (i >= n) return;
+  float s = 0;
+  for (int j = 0; j < k; ++j) s += p[i + j] * w[j];
+  o[i] = s;
+}
 typedef struct { float3 at; float radius; int id; } Light;
 __kernel void lit(__global const Light *l, __global float *o, int lights) {
   float s = 0;

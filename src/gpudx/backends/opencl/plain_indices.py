@@ -1,0 +1,106 @@
+"""Parameters of a kernel that each work-item uses at its own global id only: `data[i]` with `int i = get_global_id(0)`.
+
+Read from words, without a grammar. Where a word could mean something else (a macro, a header, a variable that is assigned again),
+the parameter is left out.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gpudx.backends.opencl.signatures import (
+    COMMENT,
+    DEFINE,
+    DIRECTIVE,
+    INCLUDE,
+    KERNEL,
+    MOST_BYTES,
+    STRING,
+    TOKEN,
+    signature_of,
+)
+
+OFFSET_PART = 3  # of a recorded launch: the global offset, where one was given (native/opencl/hooks.c)
+OWN_ID = ["get_global_id", "(", "0", ")"]
+NUMBER = re.compile(r"[\d.]+[uUlLfF]*\s*$")
+ASSIGNING = "+-*/%&|^<>"
+
+
+def by_global_id(source: str, kernel: str, options: str = "") -> frozenset[str]:
+    """Their names; none where the source is not understood."""
+    declared = signature_of(source, kernel, options)
+    if declared is None or len(source) > MOST_BYTES or INCLUDE.search(source):
+        return frozenset()
+    text = STRING.sub('""', COMMENT.sub(" ", source.replace("\\\r\n", " ").replace("\\\n", " ")))
+    body = _body(TOKEN.findall(DIRECTIVE.sub(" \x00 ", text)), kernel)
+    defined = [(name, value) for name, _, value in DEFINE.findall(text) if not NUMBER.match(value)]
+    macros = {word for name, value in defined for word in (name, *TOKEN.findall(value))}
+    if not body or "\x00" in body or "-D" in options or macros & _names(body):
+        return frozenset()
+    own = {name for name in _names(body) if _is_own_id(body, name)}
+    return frozenset(one.name for one in declared if _is_plain(body, one.name, own))
+
+
+def _body(tokens: list[str], kernel: str) -> list[str]:
+    """What is between the braces of a kernel; nothing where it is not defined exactly once."""
+    found = [
+        i for i, token in enumerate(tokens[:-1]) if token == kernel and tokens[i + 1] == "(" and _is_kernel(tokens, i)
+    ]
+    opened = next((i for i in range(found[0], len(tokens)) if tokens[i] in "{;"), None) if len(found) == 1 else None
+    if opened is None or tokens[opened] != "{":
+        return []
+    depth = 0
+    for end in range(opened, len(tokens)):
+        depth += (tokens[end] == "{") - (tokens[end] == "}")
+        if not depth:
+            return tokens[opened + 1 : end]
+    return []
+
+
+def _is_kernel(tokens: list[str], at: int) -> bool:
+    start = at
+    while start and tokens[start - 1] not in (";", "}", "{", "\x00"):
+        start -= 1
+    return any(token in KERNEL for token in tokens[start:at])
+
+
+def _names(body: list[str]) -> set[str]:
+    return {token for token in body if token[0].isalpha() or token[0] == "_"}
+
+
+def _is_own_id(body: list[str], name: str) -> bool:
+    """Is a variable given the work-item's id where it is declared, and never anything else?"""
+    at = [i for i, token in enumerate(body) if token == name]
+    first, rest = at[0], at[1:]
+    given = body[first + 1 : first + 7]
+    declared = first > 0 and (body[first - 1] in _TYPES) and given[:5] == ["=", *OWN_ID] and given[5:] in ([";"], [","])
+    return declared and not any(_is_changed(body, i) for i in rest)
+
+
+_TYPES = ("int", "uint", "unsigned", "size_t", "long", "ulong")
+
+
+def _is_changed(body: list[str], at: int) -> bool:
+    after, before = [*body[at + 1 : at + 4], "", "", ""], ["", "", *body[max(at - 2, 0) : at]]
+    assigned = after[0] == "=" and after[1] != "="
+    compound = (
+        after[0] in tuple(ASSIGNING)
+        and (after[1] == "=" or (after[1] == after[0] and after[2] == "="))
+        and not (after[0] in "<>" and after[1] == "=")
+    )
+    stepped = after[:2] in (["+", "+"], ["-", "-"]) or before[-2:] in (["+", "+"], ["-", "-"])
+    pointed = before[-1] == "&" and before[-2] != "&"
+    declared_again = before[-1] in _TYPES
+    return assigned or compound or stepped or pointed or declared_again
+
+
+def _is_plain(body: list[str], name: str, own: set[str]) -> bool:
+    """Is every use of a parameter `name[own id]`?"""
+    at = [i for i, token in enumerate(body) if token == name]
+    return bool(at) and all(_has_own_index(body[i + 1 : i + 7], own) for i in at)
+
+
+def _has_own_index(after: list[str], own: set[str]) -> bool:
+    if after[:1] != ["["]:
+        return False
+    return (after[1] in own and after[2] == "]") if len(after) > 2 and after[1] in own else after[1:] == [*OWN_ID, "]"]

@@ -1,0 +1,216 @@
+"""The program uploaded 8 bytes per element for a kernel that reads 4: double as float, or long as int.
+
+numpy makes float64 and int64 arrays unless it is told otherwise. A kernel that declares `float *` reads the first half of such a
+buffer, as numbers that mean nothing. Nothing fails: no access leaves a buffer.
+
+Example:
+
+    re = np.fft.fft(tone).real                        # float64
+    buffer = cl.Buffer(context, COPY_HOST_PTR, hostbuf=re)
+    power(queue, (len(re),), None, buffer, ...)       # __kernel void power(__global const float *re, ...)
+
+Fix it by converting the data before the upload (`re.astype(np.float32)`), or by declaring the wider type in the kernel.
+
+Told only where all of this is so: each work-item uses the argument at its own global id only, so half of the buffer is never used; every
+buffer that the host fills for such an argument is exactly twice as large as the launch needs; the other buffers of such arguments are
+exactly as large as it needs, or twice; and nothing else uses the buffers. An error in a program that fails by its exit status, else a
+warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.facts import Facts
+from gpudx.facts._backend import backend_module
+from gpudx.facts.accesses import WRITE
+from gpudx.facts.allocated import allocation_of
+from gpudx.facts.given_memory import uses
+from gpudx.facts.kernels import ArgInfo
+from gpudx.model import Cause, Evidence, Finding, Site
+from gpudx.model.cause_kinds import FIXED
+from gpudx.text import several
+
+ID = "element-width"
+CAUSE = Cause(
+    id=ID,
+    title="The host uploaded wider elements than the kernel reads",
+    refutes_if="The host's array has elements of 4 bytes, and the second half of the buffer is for something else.",
+    fix=("Convert the data to the kernel's type before the upload, or declare the wider type in the kernel.",),
+    predicts=(("recorded", "the buffer has 8 bytes for each element that the kernel reads 4 bytes of"),),
+    kind=FIXED,
+)
+NARROW, WIDE = 4, 8
+MOST_LAUNCHES = 4  # of a kernel that are looked at
+MOST_USES = 256  # of a buffer; with more nothing is said
+LEAST = 16  # elements: fewer fit by chance
+WIDER = {"float": "double", "int": "long", "uint": "ulong"}
+NUMPY = {"float": "np.float32", "int": "np.int32", "uint": "np.uint32"}
+BECAUSE = "Half of what was uploaded is never read, so the rest has another type; that the program failed because of it is not shown."
+
+
+@dataclass(frozen=True)
+class _Given:
+    """An argument that each work-item uses at its own id: `size` is that of the buffer, `uploaded` the call that filled it whole."""
+
+    argument: ArgInfo
+    object: int
+    size: int
+    uploaded: int | None
+
+    @property
+    def label(self) -> str:
+        return f"`{self.argument.name}`"
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per kernel: of its first launch that shows it."""
+    if facts.trace.gaps:
+        return
+    launches = facts.launches
+    functions = facts.kernels.functions(launches.kernel_row).copy()
+    functions[launches.status != 0] = -1
+    for function in np.unique(functions[functions >= 0]).tolist():
+        rows = np.flatnonzero(functions == function)[:MOST_LAUNCHES].tolist()
+        halved = [
+            (row, found)
+            for row in rows
+            if facts.kernels.at_own_id(int(launches.kernel_row[row])) and (found := _halved(facts, row))
+        ]
+        if halved:
+            yield _finding(facts, run, halved[0][0], *halved[0][1])
+
+
+# ---- what was given ----
+
+
+def _halved(facts: Facts, row: int) -> tuple[int, list[_Given], list[_Given]] | None:
+    """The elements of the launch, the buffers of which it uses only half, and the others; None where they do not fit together."""
+    given = _plain(facts, row)
+    for count in _counts(facts, row):
+        filled = [one for one in given if one.uploaded is not None]
+        fit = all(one.size in (NARROW * count, WIDE * count) for one in given)
+        twice = [one for one in filled if one.size == WIDE * count and _is_used_so_only(facts, one)]
+        if filled and fit and len(twice) == len(filled):
+            return count, filled, [one for one in given if one.uploaded is None]
+    return None
+
+
+def _plain(facts: Facts, row: int) -> list[_Given]:
+    """The arguments of the launch that each work-item uses at its own id, of types of 4 bytes."""
+    names = _own_id_only(facts, row)
+    table, found = facts.objects.table, []
+    for one in facts.launches.values(row) if names else ():
+        declared, memory = one["declared"], one["object"]
+        narrow = declared is not None and declared.name in names and declared.type.rstrip("* ") in WIDER
+        if narrow and memory >= 0:
+            uploaded = _uploaded(facts, memory, int(facts.launches.position[row]))
+            found.append(_Given(declared, memory, int(table["size"][memory]), uploaded))
+    return found
+
+
+def _own_id_only(facts: Facts, row: int) -> frozenset[str]:
+    """The arguments that each work-item uses at its own id, which counts from 0 where the launch has no offset."""
+    position = int(facts.launches.position[row])
+    rules = backend_module(facts.trace.info(position).api, "plain_indices")
+    if rules is None or any(facts.trace.parts(position).get(rules.OFFSET_PART, b"")):
+        return frozenset()
+    return facts.kernels.at_own_id(int(facts.launches.kernel_row[row]))
+
+
+def _counts(facts: Facts, row: int) -> list[int]:
+    """How many elements the launch may be for: its work-items, or a number among its arguments that they were rounded up from."""
+    items, group = facts.launches.geometry(row)
+    if any(n > 1 for n in items[1:]) or not items or items[0] < LEAST:
+        return []
+    numbers = [
+        int.from_bytes(v["bytes"], "little")
+        for v in facts.launches.values(row)
+        if v["object"] < 0 and v["size"] in (4, 8)
+    ]
+    rounded = [n for n in numbers if LEAST <= n <= items[0] < n + max(group[0], 1)]
+    return list(dict.fromkeys([*rounded, items[0]]))
+
+
+def _uploaded(facts: Facts, memory: int, before: int) -> int | None:
+    """The last call that filled the whole buffer from the host before the launch."""
+    table = uses(facts)
+    size = int(facts.objects.table["size"][memory])
+    mine = table[(table["object"] == memory) & (table["position"] < before) & (table["argument"] < 0)]
+    whole = mine[((mine["how"] & WRITE) != 0) & (mine["begin"] == 0) & (mine["end"] == size)]
+    calls = [int(p) for p in whole["position"] if facts.trace.info(int(p)).host]
+    if calls:
+        return calls[-1]
+    return int(facts.objects.table["born"][memory]) if facts.objects.table["host_ptr"][memory] else None
+
+
+def _is_used_so_only(facts: Facts, one: _Given) -> bool:
+    """Is the buffer only copied as a whole, and used by launches that use as much of it in the same way?"""
+    table, objects = uses(facts), facts.objects.table
+    if (objects["parent"] == one.object).any():
+        return False
+    mine = table[table["object"] == one.object]
+    copies, launches = mine[mine["argument"] < 0], mine[mine["argument"] >= 0]
+    if len(mine) > MOST_USES or not all(int(c["begin"]) == 0 and int(c["end"]) == one.size for c in copies):
+        return False
+    return all(_uses_half(facts, int(use["position"]), int(use["argument"]), one.size // WIDE) for use in launches)
+
+
+def _uses_half(facts: Facts, position: int, argument: int, count: int) -> bool:
+    row = facts.launches.at_position(position)
+    if row is None or count not in _counts(facts, row):
+        return False
+    info = facts.launches.info(row)
+    declared = info.args.get(argument) if info else None
+    return declared is not None and declared.element == NARROW and declared.name in _own_id_only(facts, row)
+
+
+# ---- words ----
+
+
+def _finding(facts: Facts, run: Run, row: int, count: int, halved: list[_Given], others: list[_Given]) -> Finding:
+    site = facts.sites.at(int(facts.launches.position[row]), argument=halved[0].argument.index)
+    kind = halved[0].argument.type.rstrip("* ")
+    names = several([one.label for one in halved])
+    uploads = [facts.sites.at(one.uploaded) for one in halved if one.uploaded is not None]
+    failed = run.outcome.kind == "exit"
+    return Finding(
+        id=ID,
+        severity="error" if failed else "warning",
+        message=(
+            f"Kernel {site.kernel} (launch {site.launch}) reads {names} as {kind}, 4 bytes per element, and the program uploaded 8 bytes "
+            f"for each of the {count:,} elements, as for {WIDER[kind]}: the kernel reads only the first half."
+        ),
+        evidence=tuple(_evidence(site, count, halved, others, uploads)),
+        site=site,
+        others=tuple(uploads),
+        allocation=allocation_of(facts, halved[0].object),
+        causes=(ID,),
+        facts=(("kernel", site.kernel or "?"), ("arguments", ",".join(str(one.argument.index) for one in halved))),
+        because=BECAUSE,
+        root=uploads[0],
+        steps=(
+            f"Convert {names} to {kind} before the upload (numpy: `array.astype({NUMPY[kind]})`), or declare `{WIDER[kind]} *`.",
+        ),
+    )
+
+
+def _evidence(
+    site: Site, count: int, halved: list[_Given], others: list[_Given], uploads: list[Site]
+) -> Iterator[Evidence]:
+    for one, upload in zip(halved, uploads, strict=True):
+        where = f" at {upload.source}" if upload.source else ""
+        yield Evidence(
+            f"{upload.call}{where} filled all {one.size:,} bytes of argument {one.argument.index} {one.label}: {count:,} x {WIDE}",
+            (upload.number,),
+        )
+    text = f"each work-item uses the element of its own global id, so the kernel reads {count:,} x {NARROW} = {count * NARROW:,} bytes"
+    yield Evidence(text, (site.number,))
+    for one in (one for one in others if one.size == NARROW * count):
+        yield Evidence(
+            f"argument {one.argument.index} {one.label} has {one.size:,} bytes: {count:,} x {NARROW}", (site.number,)
+        )

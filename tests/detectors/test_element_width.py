@@ -1,0 +1,163 @@
+"""element-width: double arrays for float kernels, and the correct programs that look most like it."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from support.detecting import Look, Make
+from support.synthetic import GLOBAL, Arg, World
+
+from gpudx.backends.opencl.plain_indices import OFFSET_PART, by_global_id
+from gpudx.detectors.element_width import ID
+from gpudx.diagnose import diagnose
+from gpudx.model import Finding, Outcome
+
+N = 2048
+PLAIN = """
+__kernel void power(__global const float *re, __global const float *im, __global float *p, int n) {
+  int i = get_global_id(0);
+  if (i < n) p[i] = re[i] * re[i] + im[i] * im[i];
+}
+__kernel void widened(__global const double *re, __global double *p) { int i = get_global_id(0); p[i] = re[i]; }
+"""
+PAIRS = PLAIN.replace("re[i] * re[i] + im[i] * im[i]", "re[2 * i] * im[2 * i + 1]")
+FLOATS = [Arg("float*", "re", GLOBAL), Arg("float*", "im", GLOBAL), Arg("float*", "p", GLOBAL), Arg("int", "n")]
+
+
+def _filled(world: World, size: int) -> int:
+    buffer = world.buffer(size)
+    world.call(
+        "clEnqueueWriteBuffer", queue=world.queue, buffer=buffer, blocking=1, offset=0, size=size, ptr=0x7F0000001000
+    )
+    return buffer
+
+
+def _power(world: World, re: int, im: int, out: int, items: int = N, n: int = N, **more: object) -> None:
+    kernel = world.kernel("power", FLOATS)
+    for index, buffer in enumerate((re, im, out)):
+        world.set_arg(kernel, index, buffer)
+    world.set_arg(kernel, 3, n, size=4)
+    world.launch(kernel, (items,), (64,), **more)
+
+
+def _of(found: list[Finding]) -> list[Finding]:
+    return [f for f in found if f.id == ID]
+
+
+def test_both_arrays_are_named_with_their_numbers(world: Make, look: Look) -> None:
+    process = world(source=PLAIN)
+    _power(process, _filled(process, 8 * N), _filled(process, 8 * N), process.buffer(4 * N))
+    (finding,) = _of(look(process))
+    assert finding.severity == "warning"
+    assert (
+        "reads `re` and `im` as float" in finding.message
+        and "8 bytes for each of the 2,048 elements" in finding.message
+    )
+    assert any("argument 2 `p` has 8,192 bytes" in one.text for one in finding.evidence)
+    assert "astype(np.float32)" in finding.steps[0]
+
+
+def test_a_launch_that_is_rounded_up(world: Make, look: Look) -> None:
+    process = world(source=PLAIN)
+    _power(process, _filled(process, 8000), _filled(process, 8000), process.buffer(4000), items=1024, n=1000)
+    assert _of(look(process))
+
+
+def test_it_is_likely_the_cause_of_a_failing_check(world: Make, look: Look) -> None:
+    process = world(source=PLAIN)
+    _power(process, _filled(process, 8 * N), _filled(process, 8 * N), process.buffer(4 * N))
+    first = diagnose(look(process, "exit", exit_code=1), Outcome("exit", "", exit_code=1))[0]
+    assert (first.cause, first.status) == (ID, "likely")
+
+
+# ---- silent ----
+
+
+@pytest.mark.parametrize("sizes", [(4, 4, 4), (8, 4, 4), (16, 16, 4), (8, 8, 12)])
+def test_buffers_that_are_not_all_twice_as_large(world: Make, look: Look, sizes: tuple[int, int, int]) -> None:
+    process = world(source=PLAIN)
+    _power(process, _filled(process, sizes[0] * N), _filled(process, sizes[1] * N), process.buffer(sizes[2] * N))
+    assert not _of(look(process))
+
+
+def test_two_values_for_each_work_item(world: Make, look: Look) -> None:
+    process = world(source=PAIRS)
+    _power(process, _filled(process, 8 * N), _filled(process, 8 * N), process.buffer(4 * N))
+    assert not _of(look(process))
+
+
+def test_buffers_that_the_host_did_not_fill_whole(world: Make, look: Look) -> None:
+    process = world(source=PLAIN)
+    _power(process, process.buffer(8 * N), process.buffer(8 * N), process.buffer(4 * N))
+    assert not _of(look(process))
+
+
+def test_a_buffer_that_another_kernel_reads_as_doubles(world: Make, look: Look) -> None:
+    process = world(source=PLAIN)
+    re, im = _filled(process, 8 * N), _filled(process, 8 * N)
+    _power(process, re, im, process.buffer(4 * N))
+    other = process.kernel("widened", [Arg("double*", "re", GLOBAL), Arg("double*", "p", GLOBAL)])
+    process.set_arg(other, 0, re)
+    process.set_arg(other, 1, process.buffer(8 * N))
+    process.launch(other, (N,))
+    assert not _of(look(process))
+
+
+def test_a_second_launch_for_the_second_half(world: Make, look: Look) -> None:
+    process = world(source=PLAIN)
+    re, im, out = _filled(process, 8 * N), _filled(process, 8 * N), process.buffer(8 * N)
+    _power(process, re, im, out)
+    kernel = process.kernel("power", FLOATS)
+    for index, buffer in enumerate((re, im, out)):
+        process.set_arg(kernel, index, buffer)
+    process.set_arg(kernel, 3, 2 * N, size=4)
+    held = process._held[kernel].arguments
+    packed = b"".join(struct.pack("<HHIQII", i, *held[i][:3], 0, held[i][3]) for i in range(4))
+    parts = [(process._parts["arguments"], packed), (OFFSET_PART, struct.pack("<Q", N))]
+    process.call("clEnqueueNDRangeKernel", parts=parts, queue=process.queue, kernel=kernel, global_x=N, local_x=64)
+    assert not _of(look(process))
+
+
+def test_a_part_of_the_buffer_that_is_read_back(world: Make, look: Look) -> None:
+    process = world(source=PLAIN)
+    re, im = _filled(process, 8 * N), _filled(process, 8 * N)
+    _power(process, re, im, process.buffer(4 * N))
+    process.call(
+        "clEnqueueReadBuffer", queue=process.queue, buffer=re, blocking=1, offset=4 * N, size=4 * N, ptr=0x7F0000001000
+    )
+    assert not _of(look(process))
+
+
+# ---- sources ----
+
+KERNEL = "__kernel void k(__global float *a, int n) {{ {} }}"
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("int i = get_global_id(0); if (i < n) a[i] = 1;", True),
+        ("a[get_global_id(0)] = n;", True),
+        ("const size_t i = get_global_id(0), j = 2; if (i <= n && i >= 0) a[i] += j;", True),
+        ("int i = get_global_id(0); a[i + n] = 1;", False),
+        ("int i = get_global_id(0); a[2 * i] = 1;", False),
+        ("int i = get_global_id(1); a[i] = 1;", False),
+        ("int i = get_global_id(0); i += n; a[i] = 1;", False),
+        ("int i = get_global_id(0); i <<= 1; a[i] = 1;", False),
+        ("int i = get_global_id(0); for (; i < n; i++) a[i] = 1;", False),
+        ("for (int i = get_global_id(0); i < n; i += get_global_size(0)) a[i] = 1;", False),
+        ("int i = get_global_id(0); next(&i); a[i] = 1;", False),
+        ("int i = get_global_id(0); __global float *b = a + n; a[i] = b[i];", False),
+        ("int i = get_global_id(0); a[i] = sum(a, n);", False),
+        ("int i = get_global_id(0); for (int i = 0; i < n; ++i) a[i] = 1;", False),
+    ],
+)
+def test_parameters_that_are_used_at_the_own_id_only(body: str, found: bool) -> None:
+    assert ("a" in by_global_id(KERNEL.format(body), "k")) == found
+
+
+def test_macros_that_may_hide_an_access_are_not_understood() -> None:
+    body = KERNEL.format("int i = get_global_id(0); a[i] = LOAD(i);")
+    assert not by_global_id(f"#define LOAD(i) a[i + n]\n{body}", "k")
+    assert not by_global_id(KERNEL.format("int i = get_global_id(0);\n#ifdef X\na[i] = 1;\n#endif\n"), "k")
