@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudx.model.case import UNCHECKED_IMAGES
 from gpudx.model.suppression import NOTES
 from gpudx.report.safe import clean, full
 from gpudx.text import listed, plural
@@ -43,8 +44,18 @@ def watched(case: Case) -> str:
     seen = f"{plural(calls, 'call')}, {plural(launches, 'launch', 'launches')}"
     found = counted(case) if case.findings else "no fault found"
     tools = "".join(f" {one.name}: {one.saw}" for one in case.instruments if one.watches and one.name != RECORDER)
+    tools += " Images were not checked." if unchecked_images(case) and any(one.state == "live" for one in _inside_kernels(case)) else ""
     suppressed = "".join(f" {note}" for note in suppressions(case))
     return f"{found} in {seen} ({plural(len(case.processes), 'process', 'processes')}).{tools}{suppressed}"
+
+
+def unchecked_images(case: Case) -> bool:
+    """Did kernels run that have images among their arguments? No instrument follows these."""
+    return any(note.startswith(UNCHECKED_IMAGES) for note in case.not_checked)
+
+
+def _inside_kernels(case: Case) -> list[Instrument]:
+    return [one for one in case.instruments if one.name.startswith(("kernel checks", "oclgrind"))]
 
 
 def suppressions(case: Case) -> list[str]:

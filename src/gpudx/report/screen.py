@@ -14,9 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
-from gpudx.model.case import UNCHECKED_IMAGES
 from gpudx.report import Page, flake, source_line
-from gpudx.report.brief import RECORDER, calls_made, eventful, suppressions
+from gpudx.report.brief import RECORDER, calls_made, eventful, suppressions, unchecked_images
 from gpudx.report.outline import most_telling, only_read, verdict
 from gpudx.report.safe import clean, full
 from gpudx.report.source_line import KernelText, SourceLine
@@ -414,7 +413,7 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
     if checked:
         kernel = next((dict(one.facts)["kernel"] for one in case.findings if one.id == NARROWED), "")
         yield f"checked: {', '.join(checked)}" + (f" (only launches of {kernel})" if kernel else "")
-    if checked and any(note.startswith(UNCHECKED_IMAGES) for note in case.not_checked):
+    if checked and unchecked_images(case):
         yield "images were not checked"
     left = [one for one in INSIDE_KERNELS if one not in checked] if calls_made(case) else []
     if left:
