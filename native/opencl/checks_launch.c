@@ -341,6 +341,14 @@ static void note_proved(void)
         gdx_note(GDX_CALL_note_proved, &count, 1, (struct gdx_text){ 0 }, (struct gdx_text){ 0 }, NULL, 0);
 }
 
+static bool notes_writes(const struct gdx_cl_checked *plan)
+{
+    for (uint32_t i = 0; i < plan->spec_count; i++)
+        if (plan->specs[i].what == GDX_EXTRA_WRITTEN || plan->specs[i].what == GDX_EXTRA_UNSEEN)
+            return true;
+    return false;
+}
+
 static bool launch_ours(const struct gdx_cl_launch *l, const struct gdx_cl_checked *plan, cl_context context, uint64_t began)
 {
     struct shadows shadows = { .count = 0 };
@@ -354,6 +362,8 @@ static bool launch_ours(const struct gdx_cl_launch *l, const struct gdx_cl_check
     for (uint32_t i = 0; i < shadows.count; i++)
         gdx_cl_next.clReleaseMemObject(shadows.shadow[i]);
     if (done) {
+        if (!notes_writes(plan))  /* some programs are checked without uninit, and others read what they wrote */
+            unseen(l->kernel);
         fresh.event = *event;
         if (l->event)
             gdx_cl_next.clRetainEvent(fresh.event);

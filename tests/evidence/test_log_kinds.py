@@ -52,7 +52,7 @@ KNOWN = {
     "fold.NotSupportedError: [cudnn] Error: No execution plans built successfully.": ("call-refused", "not supported"),
     # drivers
     "[ 4.212601] amdgpu 0000:03:00.0: [drm:fold_tests [amdgpu]] *ERROR* IB test failed on comp_1.0.1 (-110).": ("device-hang", "in time"),
-    "[ 7.713658] xe 0000:03:00.0: [drm] *ERROR* GT0: GuC mmio request 0x4509: failure 0x306": ("firmware-error", "firmware on the device failed"),
+    "xe 0000:03:00.0: [drm] *ERROR* GT0: GuC mmio request 0x4509: failure 0x306": ("firmware-error", "firmware on the device failed"),
     "xe 0000:83:00.0: [drm] Tile0: GT0: Fault response: Unsuccessful -ENOENT": ("device-page-fault", "not mapped"),
     "[ 6.085873] xe 0000:00:02.0: [drm] *ERROR* Tile0: GT0: wa_job failed (-ETIME) guc_id=2": ("device-hang", "in time"),
     "h kernel: GSP task watchdog timeout @ pc:0x1250c5c, partition:2#0, task:3": ("device-hang", "in time"),
