@@ -66,6 +66,7 @@ FILES = {
     "evidence/test_code_objects.py", "facts/test_symbols.py", "facts/test_unwind.py", "flake/test_catch2.py",
     "flake/test_flake_command.py", "flake/test_lab_parts.py", "flake/test_ray_engine.py", "flake/test_runners.py",
     "identity/test_around.py", "identity/test_built.py", "identity/test_heard.py", "kernel_checks/test_oclgrind.py",
+    "kernel_checks/test_host_structs.py", "kernel_checks/test_loops.py",
     "kernel_checks/test_reasons.py",
     "kernel_checks/test_running.py", "models/test_found_models.py", "report/test_html_in_browser.py",
     "report/test_perfetto.py", "test_ci_examples.py", "test_extend_page.py", "test_incidents.py",

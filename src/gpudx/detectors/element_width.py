@@ -1,6 +1,6 @@
 """The program uploaded 8 bytes per element for a kernel that reads 4: double as float, or long as int.
 
-numpy makes float64 and int64 arrays unless it is told otherwise. A kernel that declares `float *` reads the first half of such a
+numpy makes float64 and int64 arrays unless a dtype is given. A kernel that declares `float *` reads the first half of such a
 buffer, as numbers that mean nothing. Nothing fails: no access leaves a buffer.
 
 Example:
@@ -25,8 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.facts import Facts
-from gpudx.facts._backend import backend_module
+from gpudx.facts import Facts, backend_module
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.given_memory import uses
