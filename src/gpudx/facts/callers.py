@@ -8,6 +8,7 @@ and from debug information where the wrapper was inlined; where they are not kno
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,7 @@ from gpudx.facts.stacks import Stacks
 from gpudx.facts.symbols import Symbols
 from gpudx.trace import Trace
 
+SYSTEM = re.compile(r"/usr/(?!local/|src/)|.*/include/c\+\+/")
 MOST_CALLS = 4096  # of one function that are compared
 MOST_PASSED = 4  # wrappers around wrappers
 
@@ -52,6 +54,8 @@ class Callers:
         wrappers, at = self._wrappers(self._trace.info(position).name), 0
         while at < len(frames) and frames[at].key in wrappers and at < MOST_PASSED:
             at += 1
+        while 0 < at < len(frames) and SYSTEM.match(frames[at].source):
+            at -= 1  # a thread's entry, or an algorithm that calls back: what it called is the program's
         return Decided(frames[at].source, frames[0].source) if 0 < at < len(frames) else None
 
     def _wrappers(self, call: str) -> frozenset[Hashable]:
