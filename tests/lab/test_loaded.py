@@ -159,7 +159,7 @@ def test_interpreters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_with(roll: list[RollEntry], looks: list[Look], program: str = "/app") -> RunResult:
-    return RunResult((program,), program, 1, 1, None, False, 1.0, Path("/case/traces"), tuple(roll), 0, tuple(looks))
+    return RunResult((program,), program, 1, 1, None, False, 1.0, Path("/case/traces"), tuple(roll), tuple(looks))
 
 
 def loaded(path: str, time: int, pid: int = 1) -> RollEntry:

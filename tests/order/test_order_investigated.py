@@ -51,8 +51,8 @@ def test_held_it_fails_in_every_run_and_with_the_missing_order_in_none(opencl: O
     assert seen == {"recorded": (0, 2)}
     gpudx(opencl, "--perturb", str(tmp_path / "case"))
     case, state, seen = read(tmp_path)
-    assert case.outcome.kind == "passed" and (state.stopped, row(state).status) == ("settled", "confirmed")
-    assert seen["recorded"] == (0, 6) and seen["held"] == (10, 10) and seen["held-edge"][0] == 0, seen
+    assert (state.stopped, row(state).status) == ("settled", "confirmed")  # a plain run may fail by chance: it is rare, not impossible
+    assert seen["recorded"][1] == 6 and seen["held"] == (10, 10) and seen["held-edge"][0] == 0, seen
     assert "Under held-edge the failure is gone" in row(state).reason
     assert "When clEnqueueCopyBuffer no. 1 began " in state.told[-1]
     assert "the outcome was wrong in 10 of 10 runs" in state.told[-1]
