@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 
 from gpudx.backends.opencl.signatures import (
-    COMMENT,
     DEFINE,
     DIRECTIVE,
     INCLUDE,
     KERNEL,
     MOST_BYTES,
-    STRING,
     TOKEN,
+    bare,
     signature_of,
 )
 
@@ -31,7 +30,7 @@ def by_global_id(source: str, kernel: str, options: str = "") -> frozenset[str]:
     declared = signature_of(source, kernel, options)
     if declared is None or len(source) > MOST_BYTES or INCLUDE.search(source):
         return frozenset()
-    text = STRING.sub('""', COMMENT.sub(" ", source.replace("\\\r\n", " ").replace("\\\n", " ")))
+    text = bare(source)
     body = _body(TOKEN.findall(DIRECTIVE.sub(" \x00 ", text)), kernel)
     defined = [(name, value) for name, _, value in DEFINE.findall(text) if not NUMBER.match(value)]
     macros = {word for name, value in defined for word in (name, *TOKEN.findall(value))}

@@ -56,11 +56,16 @@ class Parameter:
     qualifiers: int
 
 
+def bare(source: str) -> str:
+    """The source without comments, line continuations and the content of strings."""
+    return STRING.sub('""', COMMENT.sub(" ", source.replace("\\\r\n", " ").replace("\\\n", " ")))
+
+
 def signature_of(source: str, kernel: str, options: str = "") -> tuple[Parameter, ...] | None:
     """The parameters of `kernel`; None: it is not declared here, or not in one way only."""
     if not source or len(source) > MOST_BYTES or kernel not in source:
         return None
-    text = STRING.sub('""', COMMENT.sub(" ", source.replace("\\\r\n", " ").replace("\\\n", " ")))
+    text = bare(source)
     try:
         macros = _Macros(text, options)
         tokens = TOKEN.findall(DIRECTIVE.sub(" \x00 ", text))
@@ -74,14 +79,16 @@ def kernel_names(source: str, options: str = "") -> list[str]:
     """The kernels that a source declares, in its order; none where a header or a macro may declare others."""
     if not source or len(source) > MOST_BYTES:
         return []
-    text = STRING.sub('""', COMMENT.sub(" ", source.replace("\\\r\n", " ").replace("\\\n", " ")))
-    if INCLUDE.search(text) or any(word in body for body in (*DIRECTIVE.findall(text), options) for word in KERNEL):
+    text = bare(source)
+    directives = DIRECTIVE.findall(text)
+    pasted = any("##" in line for line in directives)
+    if pasted or INCLUDE.search(text) or any(word in body for body in (*directives, options) for word in KERNEL):
         return []
     tokens = _without_attributes(TOKEN.findall(DIRECTIVE.sub(" ", text)))
     names: dict[str, None] = {}
     for i in (i for i, token in enumerate(tokens) if token in KERNEL):
         opened = tokens.index("(", i) if "(" in tokens[i:] else i
-        if any("##" in line for line in DIRECTIVE.findall(text)) or not WORD.match(tokens[opened - 1]):
+        if not WORD.match(tokens[opened - 1]):
             return []
         names[tokens[opened - 1]] = None
     return list(names)

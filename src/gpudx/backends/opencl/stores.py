@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from gpudx.backends.opencl.signatures import COMMENT, DIRECTIVE, KERNEL, STRING
+from gpudx.backends.opencl.signatures import DIRECTIVE, KERNEL, bare
 
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|<<=|>>=|[-+*/%&|^=!<>]=|\+\+|--|&&|\|\||<<|>>|->|[^\s\w]")
 ASSIGNING = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"))
@@ -20,7 +20,7 @@ BEFORE = frozenset(
 
 def only_reads(source: str, kernel: str, parameter: str) -> bool:
     """True: the kernel surely does not write through this parameter."""
-    text = STRING.sub('""', COMMENT.sub(" ", source.replace("\\\r\n", " ").replace("\\\n", " ")))
+    text = bare(source)
     word = re.compile(rf"\b{re.escape(parameter)}\b")
     if any(word.search(line) or _may_store(line) for line in DIRECTIVE.findall(text)):
         return False
@@ -31,7 +31,7 @@ def only_reads(source: str, kernel: str, parameter: str) -> bool:
 
 def only_stored(source: str, kernel: str, parameter: str) -> bool:
     """True: this number is only ever a value that is stored, as in `name[index] = number;`, and never says where the kernel works."""
-    text = STRING.sub('""', COMMENT.sub(" ", source.replace("\\\r\n", " ").replace("\\\n", " ")))
+    text = bare(source)
     if any(re.search(rf"\b{re.escape(parameter)}\b", line) for line in DIRECTIVE.findall(text)):
         return False
     tokens = TOKEN.findall(DIRECTIVE.sub(" ", text))
