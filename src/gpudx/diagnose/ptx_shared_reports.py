@@ -8,7 +8,7 @@ from gpudx.backends.mangling import demangle
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.kernel_checks.plan import Site as Place
 from gpudx.model import Access, Evidence, Finding, Site
-from gpudx.text import plural
+from gpudx.text import plural, triple
 
 RACE, UNWRITTEN, ABSENT = "kernel-check-shared-race", "kernel-check-shared-unwritten", "kernel-check-lanes"
 LANES = 32
@@ -54,12 +54,12 @@ def _race(f: Failure, other: Place | None) -> Finding:
         id=RACE,
         severity="error",
         message=(
-            f"Warps of kernel {_name(f, site)} (launch {site.launch}) race for shared memory: thread {_triple(f.local)} {deed} "
+            f"Warps of kernel {_name(f, site)} (launch {site.launch}) race for shared memory: thread {triple(f.local)} {deed} "
             f"{plural(f.width, 'byte')}{_at(f.site)} that thread {f.more >> 32:,} of the block {was}"
             f"{f' at {before}' if before else ''}, and no barrier separates the two."
         ),
         evidence=(
-            Evidence(f"thread {_triple(f.local)} of block {_triple(f.group)} executed `{f.site.text}`", (site.number,)),
+            Evidence(f"thread {triple(f.local)} of block {triple(f.group)} executed `{f.site.text}`", (site.number,)),
             Evidence(f"thread {f.more >> 32:,} is in another warp and had passed as many barriers", (site.number,)),
             *((Evidence(f"it executed `{other.text}`", (site.number,)),) if other else ()),
         ),
@@ -84,7 +84,7 @@ def _unwritten(f: Failure, places: int) -> Finding:
             "thread of the block has written."
         ),
         evidence=(
-            Evidence(f"thread {_triple(f.local)} of block {_triple(f.group)} read it with `{f.site.text}`", (site.number,)),
+            Evidence(f"thread {triple(f.local)} of block {triple(f.group)} read it with `{f.site.text}`", (site.number,)),
             *((Evidence(f"{places:,} statements of the kernel read such memory", (site.number,)),) if places > 1 else ()),
             Evidence("in this run shared memory held 0x7f7f7f7f in every word when a block began", (site.number,)),
         ),
@@ -113,7 +113,7 @@ def _absent(f: Failure) -> Finding:
             f"{f' at the branch{_at(branch)}' if branch else ' at a branch'}."
         ),
         evidence=(
-            Evidence(f"thread {_triple(f.local)} of block {_triple(f.group)} executed `{f.site.text}`", (site.number,)),
+            Evidence(f"thread {triple(f.local)} of block {triple(f.group)} executed `{f.site.text}`", (site.number,)),
             Evidence(f"lanes {_ranges(lanes)} of its warp are named by the mask and took the other way", (site.number,)),
         ),
         site=site,
@@ -164,7 +164,3 @@ def _at(place: Place) -> str:
 
 def _where(place: Place) -> str:
     return f"{place.file.rpartition('/')[2]}:{place.line}" if place.file and place.line else ""
-
-
-def _triple(one: tuple[int, int, int]) -> str:
-    return f"({one[0]},{one[1]},{one[2]})"
