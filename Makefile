@@ -34,10 +34,14 @@ build/demo/ready: $(SOURCES)
 	@echo "installing gpudx and an OpenCL device into build/demo"
 	@if $(PYTHON) -m pip --version >/dev/null 2>&1; \
 	then test -x build/demo/bin/python || $(PYTHON) -m venv --without-pip build/demo; \
-	     $(PYTHON) -m pip --python build/demo/bin/python install --quiet --no-compile --disable-pip-version-check '.[demo]'; \
+	     pip="$(PYTHON) -m pip --python build/demo/bin/python"; \
 	else test -x build/demo/bin/python || $(PYTHON) -m venv build/demo; \
-	     build/demo/bin/python -m pip install --quiet --no-compile --disable-pip-version-check '.[demo]'; \
-	fi
+	     pip="build/demo/bin/python -m pip"; \
+	fi; \
+	install="$$pip install --quiet --no-compile --disable-pip-version-check"; \
+	$$install '.[demo]' && \
+	{ build/demo/bin/python -c 'import sys; from gpudx.backends import opencl; sys.exit(opencl.bundled_loader() is None)' \
+	  || $$install intel-opencl-rt; }  # the wheel's PoCL does not compile for every processor
 	@touch $@
 
 demo: build/demo/ready
@@ -50,7 +54,7 @@ wheel:
 docs: $(VENV)/ready
 	PYTHONPATH=src:tools $(VENV)/bin/python tools/docs.py
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
-	@tools/test -q tests/test_docs.py
+	@tools/test -q tests -m docs
 
 bench: $(VENV)/installed
 	$(VENV)/bin/python benchmarks/run_all.py

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from support import builds
+from support import browser, builds
 from support import opencl as opencl_programs
 from support.simulated import SLOW
 
@@ -33,6 +34,7 @@ _as_at_a_terminal()
 # A loaded machine is slow, which is no failure: pytest-timeout catches what hangs.
 settings.register_profile("gpudx", deadline=None, max_examples=100 if SLOW else 30, derandomize=not SLOW)
 settings.load_profile("gpudx")
+os.environ.setdefault("GPUDX_RAISE", "1")  # a bug in one part of the analysis fails a test, although users get the rest
 os.environ.setdefault("GPUDX_CASES", "none")  # the list of cases of whoever runs the tests stays as it is
 
 
@@ -56,6 +58,13 @@ def schema(shared: Path) -> str:
     return (builds.generated(shared) / "schema.json").read_text()
 
 
+@pytest.fixture(scope="module")
+def one_browser() -> Iterator[None]:
+    """All pages that a module opens are of one browser."""
+    with browser.kept():
+        yield
+
+
 # What compiles or runs a program, by fixture, folder and file: `make check` leaves it out.
 COMPILING = {"careful", "fake_recorder", "gpu", "kit", "on_gpu", "opencl", "recorder"}
 FOLDERS = {"bisect", "cuda", "hip", "lab", "native", "pytest_plugin"}
@@ -66,9 +75,9 @@ FILES = {
     "evidence/test_code_objects.py", "facts/test_symbols.py", "facts/test_unwind.py", "flake/test_catch2.py",
     "flake/test_flake_command.py", "flake/test_lab_parts.py", "flake/test_ray_engine.py", "flake/test_runners.py",
     "identity/test_around.py", "identity/test_built.py", "identity/test_heard.py", "kernel_checks/test_oclgrind.py",
-    "kernel_checks/test_host_structs.py", "kernel_checks/test_loops.py",
-    "kernel_checks/test_reasons.py",
-    "kernel_checks/test_running.py", "models/test_found_models.py", "report/test_html_in_browser.py",
+    "kernel_checks/test_host_structs.py", "kernel_checks/test_image_coordinates.py", "kernel_checks/test_loops.py",
+    "kernel_checks/test_nan_reasons.py", "kernel_checks/test_partial_writes.py", "kernel_checks/test_race_reasons.py",
+    "kernel_checks/test_reasons.py", "kernel_checks/test_running.py", "models/test_found_models.py", "report/test_html_in_browser.py",
     "report/test_perfetto.py", "test_ci_examples.py", "test_extend_page.py", "test_incidents.py",
     "test_cases_page.py", "test_shared_builds.py", "trace/test_trace_damage.py", "verify/test_verify_command.py",
 }  # fmt: skip

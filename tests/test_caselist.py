@@ -87,7 +87,7 @@ def test_groups_have_counts_and_the_words_of_the_last(url: str) -> None:
     for case in (at(FULL, 3), at(FULL, 1), at(later, 5), at(PASSED, 4), at(PASSED, 4)):
         assert index.remember(case, url) is None
     with index.opened(url) as store:
-        first, second = store.groups()
+        first, second = index.groups(store.entries())
         cases = store.entries(fingerprint(FULL)[:6])
         assert store.entries("1:zzz") == []
     assert (first.count, first.first[:10], first.last[:10]) == (3, "2026-01-01", "2026-01-05")

@@ -71,7 +71,7 @@ def test_the_program_of_a_command() -> None:
 
 
 @IN_BROWSER
-def test_it_groups_filters_and_links(tmp_path: Path) -> None:
+def test_it_groups_filters_and_links(one_browser: None, tmp_path: Path) -> None:
     found = entries(60, tmp_path)
     Path(found[1].directory).mkdir()
     with browser.opened(written(tmp_path, found)) as shown:
@@ -98,8 +98,8 @@ def test_it_groups_filters_and_links(tmp_path: Path) -> None:
 
 
 @IN_BROWSER
-@pytest.mark.parametrize("look", [{"width": 1400}, {"width": 1400, "scheme": "dark"}, {"width": 400, "height": 800}])
-def test_everybody_can_read_it(tmp_path: Path, look: dict[str, Any]) -> None:
+@pytest.mark.parametrize("look", browser.looks({"width": 1400}, {"width": 400, "height": 800}))
+def test_everybody_can_read_it(one_browser: None, tmp_path: Path, look: dict[str, Any]) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     with browser.opened(written(tmp_path, entries(60, tmp_path, EVIL)), **look) as shown:
         ready(shown)
@@ -112,7 +112,7 @@ def test_everybody_can_read_it(tmp_path: Path, look: dict[str, Any]) -> None:
 
 
 @IN_BROWSER
-def test_ten_thousand_open_at_once(tmp_path: Path) -> None:
+def test_ten_thousand_open_at_once(one_browser: None, tmp_path: Path) -> None:
     place = written(tmp_path, entries(10_000, tmp_path))
     busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     with browser.opened(place) as shown:

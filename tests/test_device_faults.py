@@ -9,9 +9,10 @@ from unittest.mock import MagicMock
 import numpy as np
 
 from gpudx.diagnose.accesses import CAUSES
-from gpudx.diagnose.device_faults import join, launch_of
+from gpudx.diagnose.device_faults import join, launch_of, still_running
 from gpudx.evidence._cubin import Place
-from gpudx.evidence._cuda_dump import Fault, Grid
+from gpudx.evidence._cuda_dump import Access, Fault, Grid, Lock, Resident, Thread
+from gpudx.model import Finding, Site
 
 GRID = Grid(
     1,
@@ -88,3 +89,51 @@ def test_every_kind_of_miss_has_a_cause() -> None:
     from gpudx.causes import every
 
     assert set(CAUSES.values()) <= set(every())
+
+
+def standing(source: str, lanes: int, waits: str, polled: Access | None = None) -> Resident:
+    thread = Thread(0, 0, 0, 0, (0, 0, 0), (0, 0, 0), 0)
+    return Resident(GRID, Place(0, "_Z4gemmPf", 0x40, source), 0, 1, lanes, thread, waits, polled)
+
+
+LANES = np.zeros(1, [("device", int), ("grid", int), ("block", int, 3)])
+LANES["grid"] = 1
+
+
+def hung(*residents: Resident, locks: tuple[Lock, ...] = (), call: str = "cuLaunchKernel", lanes: Any = LANES) -> Finding:
+    dump = MagicMock()
+    dump.resident, dump.locks, dump.lanes = residents, locks, lanes
+    facts = facts_with({4: bytes.fromhex("0010000000000000")})
+    facts.sites.at.return_value = Site(call, 12, 1, 1, "cuda", kernel="gemm", launch=5)
+    facts.memory.one.return_value = -1
+    (finding,) = still_running(dump, facts)
+    return finding
+
+
+def test_threads_of_a_warp_that_wait_for_each_other_are_a_barrier_misuse() -> None:
+    places = (standing("gemm.cu:22", 10, "before barrier"), standing("gemm.cu:26", 22, "before barrier"))
+    found = hung(*places, locks=(Lock(1, places),))
+    assert found.causes == ("barrier-misuse",) and found.attribution == "this" and found.certainty == "observed"
+    assert "10 threads wait at the barrier at gemm.cu:22 and 22 threads wait at the barrier at gemm.cu:26" in found.message
+    assert found.access is not None and found.access.source == "gemm.cu:22"
+
+
+def test_who_works_is_named_before_who_waits() -> None:
+    found = hung(standing("gemm.cu:22", 31, "at barrier"), standing("gemm.cu:9", 1, ""))
+    assert found.causes == ("hang",) and "at gemm.cu:9" in found.message
+
+
+POLLS = Access("read", "generic", 4, "LD [R2.64+0x4]", 0x7000, 0x7000, np.zeros(1, np.uint64), np.zeros(1, np.int64))
+
+
+def test_a_barrier_of_the_grid_that_blocks_have_left_without_is_a_misuse() -> None:
+    found = hung(standing("gemm.cu:9", 1, "", POLLS), standing("gemm.cu:9", 63, "at barrier"), call="cuLaunchCooperativeKernel")
+    assert found.causes == ("barrier-misuse",) and found.attribution == "this"
+    assert "1 of its 2 blocks have left the kernel" in found.message or "1 of its 2 blocks" in found.message
+
+
+def test_blocks_that_are_all_there_or_of_another_launch_say_nothing_of_barriers() -> None:
+    both = np.zeros(2, LANES.dtype)
+    both["grid"], both["block"][1] = 1, (1, 0, 0)
+    assert hung(standing("gemm.cu:9", 1, "", POLLS), call="cuLaunchCooperativeKernel", lanes=both).causes == ("hang",)
+    assert hung(standing("gemm.cu:9", 1, "", POLLS)).causes == ("hang",)

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +110,14 @@ def test_what_is_quoted_was_printed(page: str) -> None:
     assert not [line for line in lines if line not in printed and line not in ("...", "")]
 
 
-@pytest.fixture(scope="module")
-def one_browser() -> Iterator[None]:
-    with browser.kept():
-        yield
+@pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
+@pytest.mark.parametrize("page", ["index.html", "commands/run.html"])
+def test_search_finds_pages_without_a_server(one_browser: None, site: Path, page: str) -> None:
+    with browser.opened(site / page, width=1400) as shown:
+        shown.fill(".md-search__input", "poison")
+        shown.wait_for_selector(".md-search-result__item", timeout=20_000)
+        assert "matching documents" in shown.inner_text(".md-search-result__meta")
+        assert not shown.seen["errors"] and not shown.seen["blocked"]
 
 
 @pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.docs
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "extend.md"
 BLOCK = re.compile(r"^`([\w/.-]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)

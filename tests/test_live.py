@@ -50,7 +50,7 @@ def test_freed_memory_is_pinned_to_the_launch_and_not_to_the_report(world: Marke
     )
     assert _where(first) == "a (noticed in b)"
     assert _sentence(first, "b").endswith(
-        "caused in a, not in this test; that this test failed because of it is not shown."
+        "caused in a, not in this test; it is not shown that this test failed because of it."
     )
     assert _sentence(first, "a").endswith("This test caused it.")
     assert look(tmp_path, True, 7) == ([], [])

@@ -77,6 +77,30 @@ def test_an_access_that_begins_inside_and_ends_outside(cuda: CudaWorld, tmp_path
     assert found.attribution == "this"
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_memory_that_another_stream_freed_under_the_kernel(cuda: CudaWorld, tmp_path: Path, waits: bool) -> None:
+    first, second = cuda.create("cuStreamCreate", flags=1), cuda.create("cuStreamCreate", flags=1)
+    memory = cuda.create("cuMemAllocAsync", result=0x7E0000000000, size=512, queue=first)
+    handed, done = cuda.create("cuEventCreate", flags=2), cuda.create("cuEventCreate", flags=2)
+    cuda.call("cuEventRecord", event=handed, queue=first)
+    cuda.call("cuStreamWaitEvent", event=handed, queue=second)
+    cuda.launch(cuda.kernel(SCALE, [8, 4]), [memory, 128], queue=second)
+    if waits:
+        cuda.call("cuEventRecord", event=done, queue=second)
+        cuda.call("cuStreamWaitEvent", event=done, queue=first)
+    free = cuda.call("cuMemFreeAsync", mem=memory, queue=first)
+    (inside,) = joined(report(invalid(SCALE, memory + 64)), facts := facts_of(cuda, tmp_path))
+    (past,) = joined(report(invalid(SCALE, memory + 512)), facts)
+    assert past.causes == ("out-of-bounds-access",) and past.root is None
+    if waits:
+        assert inside.causes != ("freed-while-in-use",) and inside.root is None
+        return
+    assert inside.causes == ("freed-while-in-use",) and inside.attribution == "this"
+    assert inside.root is not None and inside.root.number == free + 1 and "record an event in" in inside.message
+    (best, *_) = judged([inside], facts)
+    assert (best.cause, best.status) == ("freed-while-in-use", "confirmed")
+
+
 def test_freed_memory(cuda: CudaWorld, tmp_path: Path) -> None:
     memory = cuda.alloc(4096)
     cuda.free(memory)
@@ -253,10 +277,11 @@ def test_races_and_barriers(cuda: CudaWorld, tmp_path: Path) -> None:
     facts = facts_of(cuda, tmp_path)
     (raced,) = joined(race(SCALE), facts)
     assert raced.id == "sanitizer-race" and raced.causes == ("race-in-kernel",)
-    assert raced.site and raced.site.launch == 1 and "scale has a race in shared memory" in raced.message
+    assert raced.site and raced.site.launch == 1
+    assert "race for shared memory: one accesses it at scale.cu:30, another at scale.cu:31" in raced.message
     (told,) = judged([raced], facts)
     assert told.status == "confirmed" and told.reason.startswith("compute-sanitizer saw the race itself")
-    assert told.reason.endswith("That the program failed because of it is not shown.")
+    assert told.reason.endswith("It is not shown that the program failed because of it.")
     (waited,) = joined(report(barrier(SCALE)), facts)
     assert waited.causes == ("barrier-misuse",) and waited.site and waited.site.source == "scale.cu:40"
 
@@ -322,7 +347,7 @@ def ran(text: str, kernel: str | None = None, status: int = 0) -> tuple[Sanitize
     [
         (report(), "live", "Its summary counts 0 errors in 2 processes."),
         (report(invalid(SCALE, 4)), "live", "Its summary counts 1 error in 2 processes."),
-        ("", "not live", "It printed no summary, so that nothing was checked (it died of SIGSEGV)."),
+        ("", "not live", "It printed no summary, so nothing was checked (it died of SIGSEGV)."),
         (BANNER + invalid(SCALE, 4), "not live", "It stopped before its summary, after 1 record (it died of SIGSEGV)."),
         (
             BANNER

@@ -260,18 +260,26 @@ def next_lines(call: DriverCall, name: str) -> list[str]:
     ]
 
 
+def size_wanted(call: DriverCall) -> list[str]:
+    """The runtime does not ask how large a variable of a module is; the record wants to know."""
+    asks = call.does == "create global" and any(p.name == "size" and getattr(p, "how", "") == "out" for p in call.params)
+    return ["size_t unasked = 0;", "size = size ? size : &unasked;"] if asks else []
+
+
 def wrapper(call: DriverCall, name: str) -> str:
     """Writes the call down before the driver sees it."""
     own_thread, api = per_thread(call, name), call.driver
     begin = f"gdx_{api.short}_begin" if call.uses_context else "gdx_begin"
     body = [
         "struct gdx_open open;",
+        *size_wanted(call),
         *site_before(call, own_thread),
         *crumb_before(call),
         f"if ({begin}(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
         *(f"    {line}" for line in fill_lines(call, own_thread)),
         "    gdx_commit(&open);",
         *(["    gdx_stack_of_work(&open);"] if call.has_stack else []),
+        *(["    gdx_first_stack(&open);"] if call.has_first_stack else []),
         "}",
         *hook_call(call, "before"),
         *sources_before(call),

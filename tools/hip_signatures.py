@@ -3,8 +3,8 @@
     python tools/hip_signatures.py [SOURCE...]        says what differs, and ends with status 1 if anything does
     python tools/hip_signatures.py --rows SOURCE      prints a [[call]] to start from for each function that is missing
 
-A SOURCE is a wheel of hip-python, its chip.pxd, or a folder with hip/hip_runtime_api.h. Without any, those that are found:
-wheels in $GPUDX_HIP_WHEELS, an installed hip-python, the headers in an installed Triton, and /usr/include.
+A SOURCE is a wheel of hip-python or rocm-bindings-hip, its .pxd file, or a folder with hip/hip_runtime_api.h. Without any, those that are
+found: wheels in $GPUDX_HIP_WHEELS, an installed hip-python, the headers in an installed Triton, and /usr/include.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any
 
 SCHEMA = Path(__file__).resolve().parents[1] / "schema/hip.toml"
 HEADER = "hip/hip_runtime_api.h"
+DECLARING = ("hip/chip.pxd", "rocm/bindings/cyhip.pxd")  # in wheels: hip-python up to HIP 7, rocm-bindings-hip since HIP 10
 ENTRY = r"(?:hip[A-Z]|__hip[A-Z])\w*"  # libraries above HIP have names that go on in small letters
 CYTHON = re.compile(rf"^cdef (.+?)\s*(\**)\s*({ENTRY})\((.*)\)(?: except.*| noexcept)? nogil\s*$", re.M)
 C = re.compile(rf"\bhipError_t\s+({ENTRY})\s*\(([^;{{}}]*?)\)\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?;", re.S)
@@ -89,9 +90,10 @@ def version_in(folder: Path) -> str:
 def read(source: Path) -> Declared:
     if source.suffix == ".whl":
         with zipfile.ZipFile(source) as wheel:
-            if "hip/chip.pxd" not in wheel.namelist():
-                sys.exit(f"{source} has no hip/chip.pxd: give a wheel of hip-python 6.2 to 7.2")
-            return from_cython(source.name, wheel.read("hip/chip.pxd").decode())
+            declares = next((name for name in DECLARING if name in wheel.namelist()), None)
+            if declares is None:
+                sys.exit(f"{source} has none of {', '.join(DECLARING)}: give a wheel of hip-python 6.2 to 7.2, or of rocm-bindings-hip")
+            return from_cython(source.name, wheel.read(declares).decode())
     if source.suffix == ".pxd":
         return from_cython(str(source), source.read_text())
     return from_header(source)
@@ -99,7 +101,8 @@ def read(source: Path) -> Declared:
 
 def found() -> Iterator[Path]:
     """The sources on this machine."""
-    yield from sorted(Path(os.environ.get("GPUDX_HIP_WHEELS", "/nowhere")).glob("hip_python-*.whl"))
+    wheels = Path(os.environ.get("GPUDX_HIP_WHEELS", "/nowhere"))
+    yield from sorted([*wheels.glob("hip_python-*.whl"), *wheels.glob("rocm_bindings_hip-*.whl")])
     places = [("hip", "chip.pxd"), ("triton", "backends/amd/include")]
     for package, rest in places:
         spec = importlib.util.find_spec(package)

@@ -10,11 +10,14 @@ import re
 from typing import Any
 
 LINK = re.compile(r"\[([^\]]+)\]\((\.\./[^)\s]+)\)")
+DECISIONS = "decisions/"  # for people who change gpudx: the search shows other pages first
 LIST = re.compile(r"(- |\d{1,2}\. )")
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Called by mkdocs for each page."""
+    if page.file.src_uri.startswith(DECISIONS):
+        page.meta["search"] = {"boost": 0.2}
     folder = posixpath.dirname(page.file.src_uri)
     return LINK.sub(lambda found: _inside(found, folder), "\n".join(_with_blanks(markdown.splitlines())))
 

@@ -222,6 +222,7 @@ def wrapper(call: Call) -> str:
         *(f"        {line}" for line in fill_lines(call)),
         "        gdx_commit(&open);",
         *(["        gdx_stack_of_work(&open);"] if call.has_stack else []),
+        *(["        gdx_first_stack(&open);"] if call.has_first_stack else []),
         "    }",
         *(f"    {line}" for line in (*sources_before(call), *watch_before(call), *check_before(call), *site_before(call))),
         f"    {keep}{driver(call)}({arguments_at_site(call)});",

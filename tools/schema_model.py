@@ -95,9 +95,17 @@ class Call:
     @property
     def has_stack(self) -> bool:
         """Does --stacks record where it was called? So that a copy in a race or an allocation has its line; hooks written by hand do
-        the same for launches. Not of releases: those come from destructors, when Python's frames are no place to look at."""
+        the same for launches."""
         made = self.verb == "create" and self.object in MEMORY
         return made or self.verb in ("copy", "fill", "map", "launch_graph")
+
+    @property
+    def has_first_stack(self) -> bool:
+        """Is it recorded where the first calls of its kind were made from? Not more than that of what ends and completes: it comes from
+        destructors and callbacks, when Python's frames are no place to look at."""
+        event = self.verb == "create" and self.object == "event"
+        kept = self.verb in ("release", "retain") and self.object in ("mem", "kernel", "event", "memory")
+        return event or kept or self.verb in ("signal", "unmap", "marker", "barrier", "wait")
 
     @property
     def returns_object(self) -> bool:

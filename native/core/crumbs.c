@@ -57,14 +57,6 @@ static void note(const struct gdx_crumb_field *field)
     gdx_note(GDX_CALL_note_crumbs, words, 3, (struct gdx_text){ 0 }, text_of(field->path), NULL, 0);
 }
 
-/* By the clocks of the start, which nobody writes any more, and of now. */
-static uint64_t ticks_of(const struct gdx_header *header, uint64_t ns)
-{
-    uint64_t ticks, mono_ns;
-    gdx_clock_pair(&ticks, &mono_ns);
-    return (uint64_t)((unsigned __int128)(ticks - header->start_ticks) * ns / (mono_ns - header->start_mono_ns + 1));
-}
-
 /* A file that outlives the process, whoever kills it. */
 static void *map_shm(struct gdx_crumb_field *field)
 {
@@ -137,9 +129,9 @@ static struct gdx_crumb_field *make_field(const struct gdx_crumb_api *api, uint3
     char *base = (char *)chunk;
     *field = (struct gdx_crumb_field){ .api = api, .chunk = chunk, .rows = (struct gdx_crumb *)(chunk + 1),
         .cells = base + GDX_CRUMBS_cells, .marks = (uint32_t *)(base + GDX_CRUMBS_marks), .context = context,
-        .generation = generation, .pid = (uint32_t)getpid(), .interval = ticks_of(header, INTERVAL_NS),
-        .thread_interval = ticks_of(header, THREAD_INTERVAL_NS), .at = at,
-        .device_interval = ticks_of(header, DEVICE_INTERVAL_NS) };
+        .generation = generation, .pid = (uint32_t)getpid(), .interval = gdx_ticks_of(INTERVAL_NS),
+        .thread_interval = gdx_ticks_of(THREAD_INTERVAL_NS), .at = at,
+        .device_interval = gdx_ticks_of(DEVICE_INTERVAL_NS) };
     chunk->crumbs_context = context;
     const char *why = attach(field);
     chunk->crumbs_at = (uint64_t)(uintptr_t)field->cells;
@@ -327,19 +319,59 @@ static bool is_due_behind(const struct gdx_crumb_field *field, struct gdx_crumb 
     return calls * GET(row->pace) >= field->device_interval && (open < DEEP || calls >= DEEP_STEP);
 }
 
-static bool is_due(const struct gdx_crumb_field *field, struct gdx_crumb *row, uint64_t now)
+/* The row learns of the calls that were not looked at. In a forked process it is the parent's. */
+static void rest_ends(const struct gdx_open *open)
+{
+    struct gdx_crumb_rest *rest = &open->lane->rest;
+    if (rest->field && rest->field->generation == open->generation)
+        SET(rest->row->skipped, GET(rest->row->skipped) + rest->skipped);
+    *rest = (struct gdx_crumb_rest){ 0 };
+}
+
+static void rest_begins(struct gdx_lane *lane, const struct gdx_crumb_field *field, struct gdx_crumb *row, uint64_t until, uint64_t calls)
+{
+    lane->rest = (struct gdx_crumb_rest){ .field = field, .queue = GET(row->queue), .until = until, .row = row,
+        .calls = calls < UINT32_MAX ? (uint32_t)calls : UINT32_MAX };
+}
+
+static uint64_t paid_until(const struct gdx_crumb_field *field, const struct gdx_crumb *row)
+{
+    uint64_t stream = GET(row->paid) + field->interval, thread = thread_paid + field->thread_interval;
+    return stream > thread ? stream : thread;
+}
+
+/* Until so many calls were made as is_due_behind asks for, unless the device's pace changes: hence not for long. */
+static void rest_behind(struct gdx_lane *lane, const struct gdx_crumb_field *field, struct gdx_crumb *row, uint32_t open, uint64_t now)
+{
+    uint64_t pace = GET(row->pace), made = (uint64_t)GET(row->skipped) + 1, until = now + field->device_interval / 8;
+    uint64_t wanted = pace ? (field->device_interval + pace - 1) / pace : UINT32_MAX, paid = paid_until(field, row);
+    if (open >= DEEP)
+        wanted = wanted > DEEP_STEP ? wanted : DEEP_STEP;
+    else
+        until = until < paid ? until : paid;
+    if (wanted > made + 1)
+        rest_begins(lane, field, row, until, wanted - made - 1);
+}
+
+static bool is_due(struct gdx_lane *lane, const struct gdx_crumb_field *field, struct gdx_crumb *row, uint64_t now)
 {
     if (gdx_crumbs() == GDX_CRUMBS_ALL)
         return true;
     uint32_t cell = __atomic_load_n(cell_of(field, row), __ATOMIC_RELAXED), open = GET(row->issued) - cell;
     if (open >= BEHIND) {
         learn_pace(row, cell, now);
-        return is_due_behind(field, row, open) || (open < DEEP && is_paid_for(field, row, now));
+        if (is_due_behind(field, row, open) || (open < DEEP && is_paid_for(field, row, now)))
+            return true;
+        rest_behind(lane, field, row, open, now);
+        return false;
     }
     SET(row->seen, cell);
     SET(row->seen_at, now);
     SET(row->pace, 0);
-    return is_paid_for(field, row, now);
+    if (is_paid_for(field, row, now))
+        return true;
+    rest_begins(lane, field, row, paid_until(field, row), UINT32_MAX);  /* without another crumb it does not fall behind */
+    return false;
 }
 
 uint32_t *gdx_crumb_mark(const struct gdx_crumb_field *field, const struct gdx_crumb *row, uint32_t number)
@@ -366,16 +398,17 @@ void gdx_crumb_put(struct gdx_crumb_field *field, struct gdx_open *open, struct 
         gdx_crumbs_none(field->context, field->api->refused);
 }
 
-GDX_HOT struct gdx_crumb *gdx_crumb_due(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream)
+GDX_HOT struct gdx_crumb *gdx_crumb_decide(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream)
 {
     if (GDX_UNLIKELY(!gdx_still_open(open) || field->generation != open->generation || open->lane->number >= LANES
                      || open->track != &open->lane->track[0] || atomic_load_explicit(&field->off, memory_order_relaxed)))
         return NULL;
+    rest_ends(open);
     uint32_t tid = own_stream ? open->lane->tid : 0;
     struct gdx_crumb *row = &field->rows[first_place(queue, tid)];  /* nearly always */
     if (GDX_UNLIKELY(!is_row_of(row, queue, tid)) && !(row = other_row(field, queue, tid)))
         return NULL;
-    if (is_due(field, row, open->slot->begin))
+    if (is_due(open->lane, field, row, open->slot->begin))
         return row;
     SET(row->skipped, GET(row->skipped) + 1);
     return NULL;

@@ -67,8 +67,21 @@ struct gdx_crumb_field {
 struct gdx_crumb_field *gdx_crumbs_open(const struct gdx_crumb_api *api, uint32_t context);
 void gdx_crumbs_none(uint32_t context, const char *why);
 
+static inline bool gdx_crumb_rests(const struct gdx_crumb_field *field, const struct gdx_open *open, uint64_t queue)
+{
+    struct gdx_crumb_rest *rest = open->slot ? &open->lane->rest : NULL;
+    if (!rest || rest->field != field || rest->queue != queue || rest->skipped >= rest->calls || open->slot->begin >= rest->until)
+        return false;
+    rest->skipped++;
+    return true;
+}
+
 /* In two steps, for APIs that must know before the call. NULL: none is due. */
-struct gdx_crumb *gdx_crumb_due(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream);
+struct gdx_crumb *gdx_crumb_decide(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream);
+static inline struct gdx_crumb *gdx_crumb_due(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream)
+{
+    return GDX_LIKELY(gdx_crumb_rests(field, open, queue)) ? NULL : gdx_crumb_decide(field, open, queue, own_stream);
+}
 void gdx_crumb_put(struct gdx_crumb_field *field, struct gdx_open *open, struct gdx_crumb *row);
 /* The driver accepted the work of a call that is still open: puts a crumb behind it, if one is due. */
 static inline void gdx_crumb(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream)

@@ -46,4 +46,5 @@ void gdx_watch_signals(void);        /* last words on SIGSEGV and its like, wher
                                         in which a driver's compiler may have installed its own */
 void gdx_before_death(void (*wait)(void));   /* called at the end of the last words; system calls only */
 struct gdx_header *gdx_own_header(void);                  /* recorder.c */
+uint64_t gdx_ticks_of(uint64_t ns);                       /* recorder.c: a time in ticks, where there is a header */
 char *gdx_last_room(size_t bytes, uint32_t *where);       /* recorder.c */

@@ -353,6 +353,7 @@ static struct gdx_lane *take_lane(void)
     lane->generation = atomic_load(&state->generation);
     lane->busy = lane->depth = 0;
     lane->calls_left = false;  /* those of the thread that had it before: their records are over */
+    gdx_first_stacks(lane);
     lane->tid = (uint32_t)syscall(SYS_gettid);
     lane->reader = (struct gdx_reader){ .tid = lane->tid };
     return lane;
@@ -863,6 +864,15 @@ void gdx_entered(uint32_t bit)
 struct gdx_header *gdx_own_header(void)
 {
     return state && atomic_load(&state->generation) ? state->header : NULL;
+}
+
+/* By the clocks of the start, which nobody writes any more, and of now. */
+uint64_t gdx_ticks_of(uint64_t ns)
+{
+    const struct gdx_header *header = gdx_own_header();
+    uint64_t ticks, mono_ns;
+    gdx_clock_pair(&ticks, &mono_ns);
+    return (uint64_t)((unsigned __int128)(ticks - header->start_ticks) * ns / (mono_ns - header->start_mono_ns + 1));
 }
 
 /* Room for what the signal handler keeps. Gives up rather than wait for ever. */

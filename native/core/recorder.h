@@ -63,6 +63,16 @@ struct gdx_track {
     uint32_t fetched;      /* from here on the chunk is in the cache, or was */
 };
 
+struct gdx_crumb_field;
+/* What is decided about a crumb (crumbs.h) behind a call mostly holds for the calls after it. So each thread keeps, for the stream that it
+ * used last, until when and for how many calls none is due, and most calls only compare. */
+struct gdx_crumb_rest {
+    const struct gdx_crumb_field *field;  /* NULL: every call is looked at */
+    uint64_t queue, until;                /* ticks */
+    struct gdx_crumb *row;
+    uint32_t calls, skipped;              /* how many at most, and were so far */
+};
+
 /* What one thread writes to. Threads borrow a lane at their first call and give it back when they end, so there are
  * as many lanes as there were threads at the same time. */
 struct gdx_lane {
@@ -71,12 +81,15 @@ struct gdx_lane {
     uintptr_t busy;        /* between begin and commit: the call's `frame`, else 0 */
     uintptr_t outermost;   /* `frame` of the outermost open call */
     bool calls_left;       /* some call never came back to its end */
+    uint32_t stacks_left;  /* stacks.h */
+    uint64_t next_stack;   /* ticks; earlier work gets no stack */
     uint32_t tid;
     struct gdx_reader reader;  /* this thread, for reading the program's memory */
     uint32_t number;
     uint32_t ring_count;   /* chunks in `ring` */
     uint32_t ring_at;      /* the current one */
     struct gdx_track track[2];  /* ring, ledger */
+    struct gdx_crumb_rest rest;
     struct gdx_lane *next_free;
     struct { struct gdx_chunk *chunk; uint64_t file_offset; } ring[GDX_RING_CHUNKS_MAX];
 };

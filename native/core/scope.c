@@ -88,7 +88,7 @@ GDX_EXPORT void gpudx_tell(const char *kind, const char *text)
         gdx_put(&note, GDX_PART_text, kind, strnlen(kind, GDX_TEXT_MAX));
         gdx_put(&note, GDX_PART_text2, text, strnlen(text, GDX_TEXT_MAX));
         gdx_commit(&note);
-        if (gdx_stacks_on)
+        if (gdx_stacks == GDX_STACKS_ALL)
             gdx_take_stack(&note);
         gdx_end_quiet(&note, 0);
     }

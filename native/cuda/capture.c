@@ -110,14 +110,23 @@ static void add_global(CUresult status, const CUdeviceptr *result, const size_t 
     gdx_unlock(GDX_LOCK_CAPTURE, &calm);
 }
 
+/* A caller need not ask for the size, and CUDA's runtime does not always: it is asked for here then. */
 void gdx_cu_after_cuModuleGetGlobal_v2(CUresult status, CUdeviceptr *result, size_t *size, CUmodule program, const char *name)
 {
-    add_global(status, result, size, GDX_CU_WORD(program), name);
+    CUdeviceptr same;
+    size_t bytes = 0;
+    if (GDX_UNLIKELY(gdx_capturing()) && status == CUDA_SUCCESS && !size)
+        status = gdx_cu_next.cuModuleGetGlobal_v2(&same, &bytes, program, name);
+    add_global(status, result, size ? size : &bytes, GDX_CU_WORD(program), name);
 }
 
 void gdx_cu_after_cuLibraryGetGlobal(CUresult status, CUdeviceptr *result, size_t *size, CUlibrary program, const char *name)
 {
-    add_global(status, result, size, GDX_CU_WORD(program), name);
+    CUdeviceptr same;
+    size_t bytes = 0;
+    if (GDX_UNLIKELY(gdx_capturing()) && status == CUDA_SUCCESS && !size)
+        status = gdx_cu_next.cuLibraryGetGlobal(&same, &bytes, program, name);
+    add_global(status, result, size ? size : &bytes, GDX_CU_WORD(program), name);
 }
 
 /* ---- the memory that a launch can reach ---- */

@@ -17,7 +17,7 @@
 #include "core/clock.h"
 #include "core/gave_up.h"
 
-enum { MOST = 512, BUDGET = 33 /* percent of the run */, MEMORY_SHARE = 8 };
+enum { MOST = 4096, BUDGET = 33 /* percent of the run */, MEMORY_SHARE = 8 };
 static const uint64_t FREE_NS = 1000000000;
 static const char rests[] = "A freed buffer stayed accessible until its memory was allocated again, because making freed buffers "
                             "inaccessible had taken a third of the run";

@@ -1,6 +1,7 @@
 /* Errors that the CUDA runtime makes by itself: it refuses a launch, a copy or a device number before it calls the driver, so
  * that no recorded call fails. CUPTI calls us back at the end of every runtime call, whether the runtime is a library of its
- * own or linked into the program; the failing ones become notes with a stack.
+ * own or linked into the program; the failing ones become notes with a stack. So does a fill of 0 bytes with a value: the runtime
+ * answers it without the driver, and it is what a call with value and count swapped looks like.
  *
  * Only where gpudx asks for it (GPUDX_RUNTIME_ERRORS names libcupti), since a process has one CUPTI subscriber: the driver
  * loads this library as CUDA_INJECTION64_PATH during cuInit and calls InitializeInjection (CUPTI documentation, "Injection").
@@ -9,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +64,22 @@ static void note_error(const struct callback *call)
     gdx_end_quiet(&open, 0);
 }
 
+/* cudaMemset(address, value, count) and cudaMemsetAsync with a stream behind; not cudaMemset2D, 3D. */
+static bool fills_nothing(const struct callback *call)
+{
+    static const char name[] = "cudaMemset", more[] = "Async";
+    uint64_t words[3] = { 0 };
+    const char *rest = call->function ? call->function + sizeof name - 1 : NULL;
+    if (!rest || strncmp(call->function, name, sizeof name - 1))
+        return false;
+    if (*rest && *rest != '_' && strncmp(rest, more, sizeof more - 1))
+        return false;
+    struct gdx_lane *lane = gdx_on() ? gdx_lane() : NULL;
+    if (!lane || !call->parameters || !gdx_read(&lane->reader, words, call->parameters, sizeof words))
+        return false;
+    return (uint32_t)words[1] && !words[2];
+}
+
 static void at_call(void *data, int domain, uint32_t number, const void *info)
 {
     const struct callback *call = info;
@@ -69,8 +87,8 @@ static void at_call(void *data, int domain, uint32_t number, const void *info)
     (void)data, (void)number;
     if (domain == RUNTIME_DOMAIN && call->site == AT_BEGIN && call->kept)
         *call->kept = gdx_ticks();
-    else if (domain == RUNTIME_DOMAIN && call->site == AT_END && call->result && *call->result
-             && *call->result != NOT_READY)
+    else if (domain == RUNTIME_DOMAIN && call->site == AT_END && call->result && *call->result != NOT_READY
+             && (*call->result || fills_nothing(call)))
         note_error(call);
     errno = saved;
 }

@@ -28,7 +28,11 @@ static inline void gdx_hip_crumbs_ready(void)
 /* Behind work that the runtime took; `open` is the call that asked for it. */
 static inline void gdx_hip_crumb(struct gdx_open *open, hipStream_t queue, bool own_thread, hipError_t status)
 {
-    if (GDX_LIKELY(status == hipSuccess) && gdx_crumbs() != GDX_CRUMBS_OFF)
+    const uint32_t context = gdx_hip_thread.context;
+    if (GDX_UNLIKELY(status != hipSuccess || gdx_crumbs() == GDX_CRUMBS_OFF || context >= GDX_HIP_CRUMB_DEVICES))
+        return;
+    struct gdx_crumb_field *field = atomic_load_explicit(&gdx_hip_crumb_fields[context], memory_order_relaxed);
+    if (field && GDX_UNLIKELY(!gdx_crumb_rests(field, open, gdx_hip_queue(queue, own_thread))))
         gdx_hip_crumbs_put(open, queue, own_thread);
 }
 

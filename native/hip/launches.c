@@ -10,7 +10,7 @@
 struct launching { struct gdx_open open; unsigned site; };
 
 /* Everything that comes before the runtime is called. */
-static inline void launch_begins(struct launching *at, uint32_t call, void *caller, const void *kernel, struct gdx_shape shape,
+GDX_INLINE void launch_begins(struct launching *at, uint32_t call, void *caller, const void *kernel, struct gdx_shape shape,
                                  hipStream_t queue, bool own_thread, void **params, void **extra)
 {
     gdx_perturb();
@@ -30,7 +30,7 @@ static inline void launch_begins(struct launching *at, uint32_t call, void *call
     gdx_stack_of_work(open);
 }
 
-static inline void launch_ends(struct launching *at, const void *kernel, hipStream_t queue, bool own_thread, void **params,
+GDX_INLINE void launch_ends(struct launching *at, const void *kernel, hipStream_t queue, bool own_thread, void **params,
                                void **extra, hipError_t status)
 {
     struct gdx_open *open = &at->open;

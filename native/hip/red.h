@@ -18,6 +18,8 @@ void gdx_hip_red_forget(void);             /* another runtime: all that is known
 
 /* poison.c: the same for memory that is filled; after the zones, whose memory it fills, too. */
 void gdx_hip_poison_table(void **functions);
+/* room.c: the same for experiments with freed memory and with room behind the end. */
+void gdx_hip_room_table(void **functions);
 
 /* ---- red.c ---- */
 

@@ -308,6 +308,7 @@ cl_int rec_clReleaseKernel(cl_kernel kernel)
     if (BEGIN(clReleaseKernel)) {
         open.slot->w[0] = WORD(kernel);
         gdx_commit(&open);
+        gdx_first_stack(&open);
         gdx_cl_kernel_released(kernel);  /* before the driver can give the address to another thread */
     }
     if (gdx_checks())
@@ -331,6 +332,7 @@ GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
         gdx_show(&open);
         gdx_cl_argument_read(&open, &fresh, index, size, value);
         gdx_commit(&open);
+        gdx_first_stack(&open);
     }
     cl_int result = gdx_cl_next.clSetKernelArg(kernel, gdx_cl_exchanged(kernel, index), size, value);
     if (GDX_LIKELY(result == CL_SUCCESS && open.slot))

@@ -12,13 +12,15 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpudx import __version__, casefile, native
+from gpudx import __version__, casefile, errors, native
 from gpudx.detectors import Run, examine_all
 from gpudx.diagnose import diagnose, instruments, left_undone, ranks, runtime_words, watched_runs
 from gpudx.diagnose.branching_barriers import doubted
+from gpudx.diagnose.call_lines import CallLines
 from gpudx.diagnose.entries import unexplained
 from gpudx.diagnose.explained import explained
 from gpudx.diagnose.findings import across, find, merge, of_dumps
+from gpudx.diagnose.null_origins import traced_back
 from gpudx.diagnose.parts import Parts
 from gpudx.diagnose.printed_faults import one_fault, with_sizes
 from gpudx.diagnose.processes import first_to_fail
@@ -86,10 +88,11 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *ranks.find(facts, processes, outcome),
         ]
     )
-    kept, suppressed = unsuppressed(Parts(facts).noted(merged), stated.suppressions, date.today())
+    kept, suppressed = unsuppressed(Parts(facts).noted(traced_back(merged, facts)), stated.suppressions, date.today())
     say = runtime_words.words(facts)
-    found = tuple(runtime_words.of_finding(finding, say) for finding in kept)
-    calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
+    lines = CallLines(facts)
+    found = tuple(runtime_words.of_finding(lines.of(finding), say) for finding in kept)
+    calls, launches = sum(one.count for one in traces), sum(len(f.launches) for f in facts)
     case = Case(
         command=tuple(command),
         directory=str(case_dir),
@@ -115,6 +118,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *left_undone.not_seen(facts),
             *checked.unchecked,
             *identity.unknown,
+            *errors.bugs(case_dir),
         ),
         environment=dict(run.how.extra_env),
         identity=identity,
@@ -168,12 +172,12 @@ def _diagnosis(
         return named
     if not presence.loaded:
         return (loaded.inconclusive(presence),)
-    calls = sum(len(one.trace) for one in facts)
+    calls = sum(one.trace.count for one in facts)
     failed, busy = sum(len(one.errors) for one in facts), sum(len(one.in_flight) for one in facts)
-    if not calls:
+    ranked = first_to_fail(processes)
+    if not calls and not ranked:
         return ()
     entry = unexplained(outcome, calls, failed, busy)
-    ranked = first_to_fail(processes)
     head = f"{ranked[0].text[:1].upper()}{ranked[0].text[1:]}. " if ranked else ""
     return (replace(entry, summary=head + entry.summary, evidence=(*ranked, *entry.evidence)),)
 

@@ -152,3 +152,33 @@ def test_a_far_address_that_is_no_small_negative_index_is_not_called_one(cuda: C
     launched(cuda, "_Z7diffusePfj", [8, 4], [cuda.alloc(1 << 20, at=BASE), 1 << 18], grid=1024)
     reason = asked(cuda, tmp_path, BASE + (1 << 33), kind="read", width=4)
     assert reason is None or "below zero" not in reason.text
+
+
+def test_an_upper_half_that_is_the_next_argument(cuda: CudaWorld, tmp_path: Path) -> None:
+    source, target = cuda.alloc(1 << 23, at=BASE), cuda.alloc(1 << 20)
+    launched(cuda, "gather_stride", [8, 8, 8, 8], [source, target, 0x8_00020000, 0x1_00000008])
+    reason = asked(cuda, tmp_path, 0x27C4_4008_FE7C0, width=8)
+    assert reason and (reason.cause, reason.argument) == ("argument-size", 2)
+    assert "8 x 2^32 + 131,072" in reason.text and "argument 3" in reason.text
+
+
+@pytest.mark.parametrize(
+    ("count", "stride"),
+    [
+        (0x20000, 8),  # both fit
+        (0x8_00020000, 9),  # a large number whose upper half is nobody's
+        (0x3FB999999999999A, 8),  # a double
+    ],
+)
+def test_wide_numbers_of_their_own_are_not_called_narrow(cuda: CudaWorld, tmp_path: Path, count: int, stride: int) -> None:
+    source, target = cuda.alloc(1 << 23, at=BASE), cuda.alloc(1 << 20)
+    launched(cuda, "gather_stride", [8, 8, 8, 8], [source, target, count, stride])
+    reason = asked(cuda, tmp_path, 0x27C4_4008_FE7C0, width=8)
+    assert reason is None or reason.cause != "argument-size"
+
+
+def test_an_access_inside_a_buffer_is_not_explained_by_a_width(cuda: CudaWorld, tmp_path: Path) -> None:
+    source, target = cuda.alloc(1 << 23, at=BASE), cuda.alloc(1 << 20)
+    launched(cuda, "gather_stride", [8, 8, 8, 8], [source, target, 0x8_00020000, 8])
+    reason = asked(cuda, tmp_path, BASE + 64, width=8)
+    assert reason is None or reason.cause != "argument-size"

@@ -94,7 +94,7 @@ def repository(opencl: OpenCL, tmp_path: Path) -> Repository:
 
 
 def test_the_guilty_revision_is_found_and_the_checkout_stays(repository: Repository) -> None:
-    """Among the revisions between are one that does not build and one that fails otherwise: they are skipped."""
+    """Among the revisions between are one that does not build and one that fails in another way: they are skipped."""
     good = repository.commit("first", 0)
     repository.commit("still fine", 0)
     broken = repository.commit("does not build", 0, "int main(void) { return oops; }\n")
@@ -141,7 +141,7 @@ def test_a_failure_that_comes_and_goes_is_run_several_times(repository: Reposito
     [
         ((1, 1), (), "--good HEAD~1 has the same failure"),
         ((0, 0), (), "--bad HEAD did not fail in 1 runs"),
-        ((2, 1), (), "--good HEAD~1 cannot be judged (fails otherwise"),
+        ((2, 1), (), "--good HEAD~1 cannot be judged (fails in another way"),
     ],
 )
 def test_ends_that_do_not_fit(
@@ -159,4 +159,4 @@ def test_what_makes_no_sense_is_refused_before_anything_is_built(repository: Rep
     assert "--bad is older than --good" in repository.bisect(second, first)[2]
     assert "has no revision nowhere" in repository.bisect("nowhere", second)[2]
     status, _, said = repository.bisect(first, second, command=(str(repository.folder / "app"),))
-    assert status == 2 and "lies in your own working tree" in said
+    assert status == 2 and "is in your own working tree" in said

@@ -25,7 +25,7 @@ def test_the_fault_stays(opencl: OpenCL, tmp_path: Path) -> None:
     case = tmp_path / "case"
     gpudx_(opencl, "run", "-q", "--case", case, "--capture", "gather", "--", opencl.build([PROGRAM]))
     given = case / "gather-1.gpucapsule"
-    done = gpudx_(opencl, "shrink", given, "--time", "4m", "--attempts", 10, "--issue", tmp_path / "issue.md")
+    done = gpudx_(opencl, "shrink", given, "--budget", "4m", "--attempts", 10, "--issue", tmp_path / "issue.md")
     assert done.returncode == 0, done.stderr
     small = file.read(case / "gather-1.min.gpucapsule")
     assert small.geometry.items < 20_000 and small.bytes < 320_000

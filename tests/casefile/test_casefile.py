@@ -24,7 +24,7 @@ from gpudx.diagnose import diagnose
 from gpudx.errors import UserError
 from gpudx.model import Allocation, Case, Interval, Outcome, Symptom
 from gpudx.model.fields import LATER
-from gpudx.model.how import Ways
+from gpudx.model.how import How, KernelChecks, Ways
 
 PACKAGE = Path(gpudx.__file__).parent
 MEMORY = Allocation("buffer #7", 4096, "freed", 0x7F0000000000, FINDING.site, FINDING.site)
@@ -238,3 +238,9 @@ def test_a_case_grows_with_its_findings_and_no_faster(outcome: Outcome) -> None:
 
     assert written(800) < 3 << 20
     assert written(800) - written(600) < 1.2 * (written(600) - written(400))
+
+
+def test_the_options_of_a_run_with_some_checks_name_these() -> None:
+    """A command that is suggested must give the same run: --sanitize=opencl makes other checks than --sanitize=nan."""
+    assert How(kernel_checks=KernelChecks(frozenset({"nan"}), named="nan")).ways.options == ("--sanitize=nan",)
+    assert How(kernel_checks=KernelChecks(frozenset({"bounds"}))).ways.options == ("--sanitize=opencl",)

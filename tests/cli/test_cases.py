@@ -36,18 +36,21 @@ def test_a_list_that_cannot_be_written_fails_nothing(gpudx_cli: Gpudx, tmp_path:
 
 def test_cases_that_are_gone_are_hidden_and_pruned(gpudx_cli: Gpudx, tmp_path: Path) -> None:
     where = {"GPUDX_CASES": "", "XDG_DATA_HOME": str(tmp_path / "data")}
-    for name, finds in (("kept", "error confirmed"), ("lost", "")):
+    for name, finds in (("kept", "error confirmed"), ("lost-later", "error confirmed"), ("lost", "")):
         gpudx_cli("run", "--case", name, "--", "true", finds=finds, **where)
-    shutil.rmtree(tmp_path / "lost")
+    for name in ("lost", "lost-later"):
+        shutil.rmtree(tmp_path / name)
     listed = gpudx_cli("cases", **where).stdout
-    assert "kept" in listed and "/lost" not in listed and "true" in listed and " ago" in listed
-    assert "/lost" in gpudx_cli("cases", "--all", **where).stdout
-    assert "removed 1 case" in gpudx_cli("cases", "prune", **where).stdout
-    assert "/lost" not in gpudx_cli("cases", "--all", **where).stdout
+    assert "kept" in listed and "lost" not in listed and "true" in listed and " ago" in listed
+    assert "lost" in gpudx_cli("cases", "--all", **where).stdout
+    assert "removed 2 cases" in gpudx_cli("cases", "prune", **where).stdout
+    assert "lost" not in gpudx_cli("cases", "--all", **where).stdout
     assert "deleted 0 case directories" in gpudx_cli("cases", "prune", "--older-than", "9999w", **where).stdout
     assert (tmp_path / "kept/case.json").exists()
     assert "deleted 1 case directory" in gpudx_cli("cases", "prune", "--older-than", "1d", **where).stdout
     assert not (tmp_path / "kept").exists()
+    empty = gpudx_cli("cases", **where)
+    assert empty.returncode == 1 and "`gpudx run -- CMD` records one" in empty.stderr
     wrong = gpudx_cli("cases", "prune", "--older-than", "soon", **where)
     assert wrong.returncode == 2 and "30d" in wrong.stderr
 

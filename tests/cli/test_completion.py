@@ -53,6 +53,9 @@ def test_bash_knows_cases_and_demos(tmp_path: Path) -> None:
         (tmp_path / "gpudx-cases" / name).mkdir(parents=True)
     cases = {"gpudx-cases/1-app", "gpudx-cases/2-app"}
     assert bash_completes(tmp_path, "gpudx", "report", "") == bash_completes(tmp_path, "gpudx", "show", "gp") == cases
+    for typed in (("capture", ""), ("merge", ""), ("diff", ""), ("verify", "--resume", ""), ("run", "--like", "gp")):
+        assert bash_completes(tmp_path, "gpudx", *typed) == cases
+    assert bash_completes(tmp_path, "gpudx", "run", "--case", "gpu") == {"gpudx-cases"}
     assert bash_completes(tmp_path, "gpudx", "report", "gpudx-cases/1") == {"gpudx-cases/1-app"}
     assert bash_completes(tmp_path, "gpudx", "lint", "gpu") == {"gpudx-cases"}
     assert bash_completes(tmp_path, "gpudx", "demo", "opencl-python-b") == {"opencl-python-bounds"}
@@ -90,6 +93,7 @@ zpty -d shell
         ("gpudx run --time", "--timeout"),
         ("gpudx report ", "gpudx-cases/one"),
         ("gpudx run --fence l", "low"),
+        ("gpudx flake --resume ", "gpudx-cases/one"),
         ("gpudx completion z", "zsh"),
         ("gpudx demo opencl-set", "opencl-set-rows-q4_0"),
         ("gpudx run -- ./pro", "./program"),
@@ -112,6 +116,7 @@ def test_zsh_completes_what_is_typed(typed: str, offered: str, tmp_path: Path) -
     [
         ("gpudx report ", "gpudx-cases/one/"),
         ("gpudx run --fence ", "low"),
+        ("gpudx flake --resume ", "gpudx-cases/one/"),
         ("gpudx completion ", "zsh"),
         ("gpudx show gpudx-cases/one ", "launches"),
         ("gpudx report --format ", "sarif"),

@@ -92,7 +92,7 @@ def test_the_twin(demo: Gpudx) -> None:
 def test_an_analysis_that_fails(demo: Gpudx) -> None:
     done = demo("crash", finds="bug")
     assert done.returncode == 1
-    assert "could not be done" in done.stderr
+    assert "the analysis failed" in done.stderr
 
 
 def test_mistakes(demo: Gpudx, folder: Path, tmp_path: Path) -> None:

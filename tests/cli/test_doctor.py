@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from cli_kit import Gpudx
 
 from gpudx import native
+from gpudx.backends import opencl
 from gpudx.cli.doctor import coverage_lines
 from gpudx.errors import UserError
 
@@ -23,6 +27,7 @@ def test_the_table(gpudx_cli: Gpudx, recorder: Path) -> None:
         "C compiler",
         "OpenCL loader",
         "OpenCL devices",
+        "kernel checks",
         "NVIDIA driver",
         "compute-sanitizer",
         "hipcc",
@@ -37,6 +42,18 @@ def test_what_is_missing_says_how_to_get_it(gpudx_cli: Gpudx) -> None:
     assert "C compiler          not found" in done.stdout
     assert "to install: apt install oclgrind" in done.stdout
     assert "pip install nvidia-cuda-sanitizer-api" in done.stdout
+
+
+def test_without_libclang_the_row_names_the_package(tmp_path: Path) -> None:
+    """In a process of its own: this one may have imported it."""
+    (tmp_path / "clang").mkdir()
+    (tmp_path / "clang/__init__.py").write_text("raise ImportError")
+    paths = f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"
+    probe = Path(opencl.__file__).with_name("probe_libclang.py")
+    done = subprocess.run([sys.executable, "-P", probe], env=os.environ | {"PYTHONPATH": paths}, capture_output=True)
+    assert done.returncode == 3
+    row = next(one for one in opencl.TOOLS if one.probe == probe)
+    assert row.install == "pip install 'gpudx[opencl]'"
 
 
 def test_a_recorder_that_does_not_load(gpudx_cli: Gpudx, tmp_path: Path) -> None:

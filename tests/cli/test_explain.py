@@ -68,8 +68,8 @@ def test_only_strange_lines_are_not_recognised(gpudx_cli: Gpudx, tmp_path: Path)
 
 def test_nothing_to_read(gpudx_cli: Gpudx) -> None:
     done = gpudx_cli("explain")
-    assert done.returncode == 2 and "no log given" in done.stderr
-    assert "can be read once" in gpudx_cli("explain", "-", "-").stderr
+    assert done.returncode == 2 and "No log was given" in done.stderr
+    assert "can be read only once" in gpudx_cli("explain", "-", "-").stderr
 
 
 def test_events_of_a_log_that_is_still_written(environment: dict[str, str], tmp_path: Path) -> None:

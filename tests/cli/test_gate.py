@@ -97,7 +97,7 @@ def test_a_baseline(gpudx_cli: Gpudx, tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("", "has no limits"),
-        ("[gate]\nspeed = 3\n", "a gate that gpudx does not know, speed"),
+        ("[gate]\nspeed = 3\n", "an unknown gate, speed"),
         ("[gate]\nspills = true\n", "must be a whole number"),
         ("[gate]\nspills = { least = 1 }\n", "takes a number, or"),
         ("[gate\n", "is not valid TOML"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,8 @@ def test_help(name: tuple[str, ...]) -> None:
     examples = [line.strip() for line in text.splitlines() if f"{' '.join(('gpudx', *name))}" in line]
     assert len([line for line in examples if not line.startswith("Usage:")]) >= 1, "an example"
     assert "Exit status:" in text
-    assert all(len(line) <= 120 for line in text.splitlines())
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    assert not re.search(r"\w-$|--$|`[^`\n]*\n[^`\n]*`", text, re.MULTILINE), "an option or a command in two lines"
 
 
 def test_all_commands_are_files() -> None:

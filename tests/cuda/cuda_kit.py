@@ -57,8 +57,9 @@ class Call:
 
 
 def decode(trace: Trace) -> list[Call]:
-    """All records of a trace, oldest first."""
-    columns = {name: trace.column(name) for name in ("status", "flags", "context", "tid", "end")}
+    """All records of a trace, oldest first, and then all stacks."""
+    all_of_it = np.arange(len(trace.rows))
+    columns = {name: trace.column(name, all_of_it) for name in ("status", "flags", "context", "tid", "end")}
     return [
         Call(
             trace.info(i).name,
@@ -70,7 +71,7 @@ def decode(trace: Trace) -> list[Call]:
             trace.record(i),
             i,
         )
-        for i in range(len(trace))
+        for i in range(len(trace.rows))
     ]
 
 

@@ -21,6 +21,7 @@ from support.own import PYTHONPATH
 from gpudx import casefile
 from gpudx.facts import Facts, derive
 from gpudx.facts.crumbs import State
+from gpudx.model import Case
 from gpudx.trace import open_case
 from gpudx.trace.crumbs import read_crumbs
 
@@ -202,7 +203,10 @@ def test_launches_between_two_crumbs_are_not_told_apart(kit: Kit, tmp_path: Path
     case = casefile.read(tmp_path / "case")
     (found,) = [f for f in case.findings if f.id == "device-error-reported"]
     interval = found.symptom and found.symptom.interval
-    assert interval and (interval.completed or 0) >= 1024 and interval.launches > 1
+    assert interval and (interval.completed or 0) >= 1024
+    if interval.launches == 1:  # a machine so busy that each launch took longer than the interval of crumbs: then they do tell them apart
+        assert case.diagnosis[0].guilty is not None
+        return
     assert case.diagnosis[0].status == "inconclusive" and case.diagnosis[0].guilty is None
     assert any("--crumbs=all" in e.text for e in found.evidence)
 
@@ -306,6 +310,36 @@ def test_an_investigation_of_a_hang_ends_with_a_verdict(kit: Kit, tmp_path: Path
     case = casefile.read(tmp_path / "case")
     assert done.returncode == 1 and "Launch 2 of kernel pair" in done.stdout, done.stderr
     assert case.diagnosis[0].cause == "hang" and case.outcome.kind == "timeout"
+
+
+def investigated(kit: Kit, case: Path, *program: str, seconds: float, **env: str) -> Case:
+    """With instruments that need no GPU."""
+    left_out = ("dump", "memcheck", "racecheck", "initcheck", "synccheck", "runtime-errors", "fenced", "low-fenced", "close-fenced")
+    words = ["investigate", "--budget", f"{seconds:.0f}s", "--case", case, *(word for name in left_out for word in ("--without", name))]
+    gpudx(kit, *words, "--", *program, GPUDX_CRUMBS="all", **env)
+    return casefile.read(case)
+
+
+def test_a_run_that_stands_still_is_stopped_early_and_given_more_time_once(kit: Kit, tmp_path: Path) -> None:
+    case = investigated(kit, tmp_path / "case", str(kit.program("crumbs")), "2", "20", "wait=2", seconds=40, FAKE_CUDA_STUCK="2")
+    assert case.investigation is not None and case.diagnosis[0].cause == "hang"
+    first, second = (trial for trial in case.investigation.trials if trial.experiment == "recorded")
+    assert first.seconds < 10 < second.seconds and first.ending == second.ending == "timeout"
+    assert any("did not end within 1" in one.text for one in case.diagnosis[0].evidence)
+
+
+def test_a_program_that_is_only_slow_is_not_called_a_hang(kit: Kit, tmp_path: Path) -> None:
+    slow = {"FAKE_CUDA_STUCK": "2", "FAKE_CUDA_STUCK_S": "7"}
+    case = investigated(kit, tmp_path / "case", str(kit.program("crumbs")), "2", "20", "wait=2", seconds=40, **slow)
+    assert case.investigation is not None and [one.cause for one in case.diagnosis] == []
+    assert case.investigation.failure is None
+
+
+def test_a_host_that_works_is_not_stopped(kit: Kit, tmp_path: Path) -> None:
+    """Nothing moves on the device, and nobody waits for it."""
+    program = f"{kit.program('crumbs')} 2 20 && sleep 6"
+    case = investigated(kit, tmp_path / "case", "/bin/sh", "-c", program, seconds=40)
+    assert case.investigation is not None and case.investigation.trials[0].ending == "passed"
 
 
 def test_crumbs_of_a_killed_process_are_taken_from_shared_memory(kit: Kit, tmp_path: Path) -> None:

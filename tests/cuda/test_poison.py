@@ -121,7 +121,7 @@ def test_the_instrument_says_what_was_filled(kit: Kit) -> None:
     tool = poisoned_runs.instrument("cb", [facts(run(kit))])
     assert tool.state == "live" and not tool.failed
     assert (
-        tool.saw == "Filled 5 of 5 fresh allocations with the pattern cb. It came back in 5 readings of the program's."
+        tool.saw == "Filled 5 of 5 fresh allocations with the pattern cb. The program read it back in 5 copies."
     )
     assert poisoned_runs.instrument("cb", []).failed
 

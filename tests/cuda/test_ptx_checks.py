@@ -4,11 +4,15 @@ kernels report races is tested on a GPU (test_ptx_checks_on_gpu.py)."""
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
+import pytest
 from cuda_kit import Kit, Ran, decode, of
 
 from gpudx.diagnose import diagnose, ptx_check_runs
 from gpudx.facts import derive
+from gpudx.facts.misses import Miss
 from gpudx.lab import kernel_checked
 from gpudx.model import Finding, Outcome
 
@@ -68,8 +72,35 @@ def test_a_reported_race_is_joined_to_launch_argument_and_line(kit: Kit, tmp_pat
     (finding,) = found(done, tmp_path)
     assert finding.causes == ("race-in-kernel",) and finding.certainty == "observed"
     assert finding.site is not None and (finding.site.kernel, finding.site.launch) == ("scale", 1)
-    assert finding.access is not None and finding.access.block == (2, 0, 0) and finding.access.source == "scale.cu:9"
+    assert finding.access is not None and finding.access.block == (2, 0, 0) and finding.access.source == "/src/scale.cu:9"
     assert "race for" in finding.message and "scale.cu:7" in finding.message
+
+
+def test_a_kernel_that_works_in_place_is_told_apart() -> None:
+    """The same buffer for what is read and what is written: neither fences nor atomic operations help."""
+    facts = MagicMock()
+    facts.launches.pointers.of.return_value = [0, 1, 2]
+    facts.launches.pointers.index, facts.launches.pointers.object = [0, 1, 2], [7, 7, 8]
+    race = MagicMock(facts=facts, position=3)
+    assert ptx_check_runs._given_twice(race, Miss("inside", "", 0, 7)) == (0, 1)
+    assert ptx_check_runs._given_twice(race, Miss("inside", "", 2, 8)) == ()
+    assert ptx_check_runs._given_twice(race, Miss("wild", "")) == ()
+
+
+OUTSIDE = 0x7FFF00001000  # no recorded allocation
+CALL = "{\n.param .b64 param0;\nst.param.b64 [param0], %rd1;\ncall.uni\nfree,\n(\nparam0\n);\n}\n"
+HEAP = PTX.replace("    ret;", f"{CALL}    ret;").replace(".visible", ".extern .func free(.param .b64 param0);\n.visible")
+
+
+def test_memory_of_the_device_heap_is_not_judged(kit: Kit, tmp_path: Path) -> None:
+    """A block may be given what another one gave back."""
+    assert found(ran(kit, tmp_path, HEAP, FAKE_CUDA_REPORT=words(OUTSIDE)), tmp_path) == []
+
+
+def test_a_variable_of_a_module_is_judged_and_named(kit: Kit, tmp_path: Path) -> None:
+    text = PTX.replace(".visible", ".global .align 4 .u32 total;\n.visible").replace("[%rd1], %r1", "[total], %r1")
+    (finding,) = found(ran(kit, tmp_path, text, FAKE_CUDA_REPORT=words(OUTSIDE)), tmp_path)
+    assert "race for the device variable total: block (2,0,0)" in finding.message
 
 
 def test_code_without_ptx_runs_as_it_is_and_that_is_said(kit: Kit, tmp_path: Path) -> None:
@@ -127,3 +158,29 @@ def test_absent_lanes_are_named_with_the_branch(kit: Kit, tmp_path: Path) -> Non
     assert one.causes == ("barrier-misuse",) and one.site is not None and one.site.launch == 1
     assert "executes shfl.sync.idx.b32 at scale.cu:12 with a mask that names 4 lanes" in one.message and "at scale.cu:9" in one.message
     assert any("lanes 0 to 2 and 31 of its warp" in e.text for e in one.evidence)
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "said"),
+    [
+        ("sub.f32 %f8, %f7, %f6;", 0xFF800000_FF800000, "-inf - -inf"),
+        ("div.rn.f32 %f1, %f2, %f3;", 0, "0 / 0"),
+        ("add.f32 %f1, %f2, 0fFF800000;", 0x7F800000, "inf + -inf"),
+        ("sqrt.rn.f32 %f1, %f2;", 0xBF800000_BF800000, "the square root of -1"),
+        ("fma.rn.f32 %f1, %f2, %f3, %f4;", 0, ""),
+        ("sub.f64 %fd1, %fd2, %fd3;", 0x7FF8000000000000, ""),
+        ("sub.f32 %f8, %f7, %f6;", 0x7FFFFFFF, ""),  # as older runs reported it: the NaN itself
+    ],
+)
+def test_operands_in_words(text: str, more: int, said: str) -> None:
+    assert ptx_check_runs._computed(SimpleNamespace(site=SimpleNamespace(text=text), more=more)) == said  # type: ignore[arg-type]
+
+
+def test_a_shuffle_of_a_lane_that_is_gone_is_a_warning_until_the_run_fails(kit: Kit, tmp_path: Path) -> None:
+    whole = SHARED.replace("    @%p1 bra $MEET;\n", "").replace("$MEET:\n", "")
+    (tmp_path / "module.ptx").write_text(whole)
+    with kernel_checked.service(kernel_checked.wanted("ptx:shared"), tmp_path) as env:
+        more = {**env, "GPUDX_SERIALISE": "1", "FAKE_CUDA_REPORT": report(UNINITIALIZED, 3, 1, 20, 0)}
+        (one,) = found(kit.run([kit.program("ptx_library"), tmp_path / "module.ptx"], env=more), tmp_path)
+    assert one.causes == ("barrier-misuse",) and one.severity == "warning" and one.attribution == "probable"
+    assert "reads the value of lane 20 with shfl.sync.idx.b32 at scale.cu:12" in one.message

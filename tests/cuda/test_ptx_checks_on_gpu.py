@@ -48,3 +48,16 @@ def test_faults_in_shared_memory_warps_and_messages_are_named(gpu: Gpu, how: str
 def test_their_correct_neighbours_stay_silent(gpu: Gpu, how: str) -> None:
     ran = gpu.run("shared_checks", "--sanitize=ptx", words=(how,), code=PTX)
     assert ran.recorded == ran.plain[:2] and ran.errors == []
+
+
+@pytest.mark.parametrize("how", ["heap", "fences"])
+def test_memory_that_blocks_hand_on_is_no_race(gpu: Gpu, how: str) -> None:
+    """Through the device's heap, and behind 256 fences, one of each thread."""
+    ran = gpu.run("handed_on", "--sanitize=ptx", words=(how,), code=PTX)
+    assert ran.recorded == ran.plain[:2] and ran.errors == []
+
+
+def test_a_shuffle_of_lanes_that_have_returned_is_reported(gpu: Gpu) -> None:
+    ran = gpu.run("handed_on", "--sanitize=ptx", words=("tail",), code=PTX)
+    (found,) = [one for one in ran.case["findings"] if one["id"] == "kernel-check-lane-gone"]
+    assert "tail_sum" in found["message"] and "handed_on.cu:43" in found["message"]

@@ -4,24 +4,25 @@ what CUPTI reports, never that a GPU did anything."""
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from cuda_kit import HERE, Kit
 
 from gpudx.backends.cuda import runtime
-from gpudx.detectors import Run, runtime_error
+from gpudx.detectors import Run, empty_fill, runtime_error
 from gpudx.facts import derive
 from gpudx.model import Finding, Outcome
 
 PASSED = Run(Outcome("passed", "It exited with 0.", 0))
 
 
-def findings(kit: Kit, word: str) -> list[Finding]:
+def findings(kit: Kit, word: str, detector: ModuleType = runtime_error) -> list[Finding]:
     cupti = kit.library(HERE / "fake_cupti", "libcupti.so.13", "-g0")
     env = {"GPUDX_RUNTIME_ERRORS": str(cupti), runtime.INJECTION: str(kit.recorder)}
     plain, recorded = kit.both([kit.program("runtime_calls"), word], env)
     assert plain.seen == recorded.seen == (0, "done\n", "")
-    return list(runtime_error.detect(derive(recorded.trace()), PASSED))
+    return list(detector.detect(derive(recorded.trace()), PASSED))
 
 
 def test_a_copy_whose_rows_do_not_fit(kit: Kit) -> None:
@@ -47,6 +48,13 @@ def test_an_answer_that_the_program_was_told_later_as_an_error(kit: Kit) -> None
 
 def test_calls_that_succeed_ask_or_only_report_are_no_faults(kit: Kit) -> None:
     assert findings(kit, "ordinary") == []
+
+
+def test_a_fill_with_value_and_count_swapped(kit: Kit) -> None:
+    (found,) = findings(kit, "fill", empty_fill)
+    assert found.severity == "error" and found.count == 1 and found.site is not None and found.site.call == "cudaMemsetAsync"
+    assert "filled 0 bytes of memory #1 with the value 16" in found.message
+    assert findings(kit, "fill") == [], "it is no error of the runtime"
 
 
 @pytest.mark.parametrize("name", ["cudaMemcpy2D_v3020", "cudaMemcpy2D_ptds_v7000", "cudaMemcpy2D"])

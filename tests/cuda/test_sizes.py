@@ -53,7 +53,7 @@ def test_the_only_launch_and_the_argument_that_does_not_fit(kit: Kit, how: str) 
     _, (told,) = judged(kit, env, *([how] if how else []))
     assert (told.status, told.cause) == ("confirmed", "out-of-bounds-access")
     assert names_hidden(told)
-    assert "by its size argument 0 (float*) is the one that does not fit" in told.summary
+    assert "by its size, argument 0 (float*) is too small" in told.summary
     assert "721,420,288 values" in told.summary and "939,524,096" in told.summary
     assert "inferred from sizes" in told.reason
     evidence = " ".join(e.text for e in told.evidence)

@@ -91,7 +91,7 @@ def test_an_error_of_ours_ends_the_looks_and_not_the_program(kit: Kit) -> None:
     ran = watch(kit, "past", FAKE_CUDA_REFUSE="cuStreamQuery:2:700")  # the first asks for our own copy
     assert ran.seen == plain.seen and found(ran) == []
     tool = watched_runs.instrument([derive(ran.trace())])
-    assert tool.failed and "The looks ended early: a stream reported an error." in tool.saw
+    assert tool.failed and "Watching ended early: a stream reported an error." in tool.saw
 
 
 def test_memory_that_cannot_be_read_is_left_out(kit: Kit) -> None:
@@ -109,7 +109,7 @@ def test_a_copy_that_never_ends_does_not_hold_the_program(kit: Kit, each: str) -
     assert ran.seen == plain.seen and found(ran) == []
     facts = derive(ran.trace())
     tool = watched_runs.instrument([facts])
-    assert tool.failed and "The looks ended early: a copy of watched memory did not come to an end." in tool.saw
+    assert tool.failed and "Watching ended early: a copy of watched memory did not come to an end." in tool.saw
     assert facts.watch.missed == {"it cannot be read": 1}
 
 

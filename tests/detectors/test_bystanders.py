@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.opencl import PROGRAMS, ROOT, OpenCL, Recorded
+from support.simulated import crossed
 
 from gpudx.diagnose import diagnose, watched_runs
 from gpudx.model import Finding
@@ -72,8 +73,7 @@ def test_a_look_at_each_launch_names_it(opencl: OpenCL, mode: str, launch: int) 
     assert (told.cause, told.status) == ("write-into-bystander", "confirmed")
 
 
-@pytest.mark.parametrize("each", ["0", "1"])
-@pytest.mark.parametrize("mode", CORRECT)
+@pytest.mark.parametrize(("mode", "each"), crossed(CORRECT, ("0", "1")))
 def test_correct_program_is_silent(opencl: OpenCL, mode: str, each: str) -> None:
     """Ranges, maps, a queue that waits for the program, threads, memory that the program can write itself."""
     plain = opencl.run("watched", mode)
@@ -95,7 +95,7 @@ def test_memory_that_is_not_watched_is_counted(opencl: OpenCL) -> None:
     facts = watch(opencl, "own").facts
     assert list(facts.watch.missed.values()) == [1] and "CL_MEM_USE_HOST_PTR" in next(iter(facts.watch.missed))
     said = watched_runs.instrument([facts])
-    assert said.state == "live" and "at 2 of 3 pieces of memory" in said.saw and "CL_MEM_USE_HOST_PTR" in said.saw
+    assert said.state == "live" and "Compared 2 of 3 pieces of memory" in said.saw and "CL_MEM_USE_HOST_PTR" in said.saw
 
 
 def test_the_limit_leaves_memory_out(opencl: OpenCL) -> None:

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import pytest
-from support.opencl import OpenCL, Recorded
+from support.opencl import OpenCL, Recorded, in_flight
 
+from gpudx.facts import derive
 from gpudx.facts.crumbs import State
+from gpudx.trace import Trace
 from gpudx.trace.crumbs import read_crumbs
 
 ALL = {"GPUDX_CRUMBS": "all"}
-TIMEOUT_S = 4.0
+SPINNING = 7  # of 12 launches
+
+
+def stuck(trace: Trace) -> bool:
+    """All are launched, one of them does not end, and the program waits for it."""
+    facts = derive(trace)
+    launches = facts.launches.position
+    return (
+        len(launches) == 12
+        and facts.crumbs.at(launches)[SPINNING - 1] == State.RUNNING
+        and in_flight(trace, "clFinish")
+    )
 
 
 def states(run: Recorded) -> list[State]:
@@ -27,7 +40,7 @@ def test_all_launches_of_a_correct_program_ended(opencl: OpenCL, words: tuple[st
 
 
 def test_the_launch_that_does_not_end_is_named(opencl: OpenCL) -> None:
-    run = opencl.run("crumbed", "12", "7", timeout=TIMEOUT_S, **ALL)
+    run = opencl.run("crumbed", "12", str(SPINNING), until=stuck, **ALL)
     assert states(run)[:6] == [State.DONE] * 6 and states(run)[6] == State.RUNNING
     assert set(states(run)[7:]) == {State.WAITING}
     finding = run.only("hang")
@@ -38,7 +51,7 @@ def test_the_launch_that_does_not_end_is_named(opencl: OpenCL) -> None:
 
 def test_an_unordered_queue_says_only_what_it_knows(opencl: OpenCL) -> None:
     """Launches behind the one that does not end may have run or not: those that did are known."""
-    run = opencl.run("crumbed", "12", "7", "unordered", timeout=TIMEOUT_S, **ALL)
+    run = opencl.run("crumbed", "12", str(SPINNING), "unordered", until=stuck, **ALL)
     found = states(run)
     assert found[6] == State.RUNNING and State.WAITING not in found
     finding = run.only("hang")

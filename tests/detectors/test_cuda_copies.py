@@ -234,7 +234,7 @@ def test_a_second_free_is_told(cuda: CudaWorld, look: Look) -> None:
     cuda.free(memory)
     cuda.call("cuMemFree_v2", mem=memory, status=1)
     (one,) = look(cuda, "exit")
-    assert one.id == "use-of-released-object" and "when cuMemFree_v2 released it once more" in one.message
+    assert one.id == "use-of-released-object" and "when cuMemFree_v2 (call 8) released it once more" in one.message
 
 
 def test_a_free_inside_an_allocation(cuda: CudaWorld, look: Look) -> None:

@@ -97,6 +97,17 @@ def test_memory_of_another_device(cuda: CudaWorld, look: Look, peers: bool) -> N
     assert [(f.id, f.severity) for f in found] == ([] if peers else [("wrong-device-pointer", "warning")])
 
 
+@pytest.mark.parametrize(("context", "status", "said"), [(1, 0, []), (2, 0, ["warning"]), (2, 700, ["error"])])
+def test_memory_of_another_context_of_the_device(cuda: CudaWorld, look: Look, context: int, status: int, said: list[str]) -> None:
+    for number in (1, 2):
+        cuda.note("note_context", {"number": number, "context": cuda.context + number, "device": 0})
+    memory = cuda.create("cuMemAlloc_v2", result=0x7C0000000000, size=64, in_context=1)
+    cuda.launch(cuda.kernel(SCALE, [8, 4]), [memory, 4], in_context=context)
+    cuda.sync(status=status, in_context=context)
+    found = look(cuda, *(("exit",) if status else ()))
+    assert [f.severity for f in found if f.id == "wrong-context-pointer"] == said
+
+
 @pytest.mark.parametrize(
     ("more", "launches", "status"),
     [([], 1, "confirmed"), (["own"], 1, "likely"), ([], 2, "likely")],

@@ -8,9 +8,10 @@ import pytest
 from support.detecting import Look, Make
 from support.synthetic import GLOBAL, Arg, World
 
-from gpudx.backends.opencl.plain_indices import OFFSET_PART, by_global_id
+from gpudx.backends.opencl.plain_indices import by_global_id
 from gpudx.detectors.element_width import ID
 from gpudx.diagnose import diagnose
+from gpudx.facts.launches import OFFSET_PART
 from gpudx.model import Finding, Outcome
 
 N = 2048

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 from support.detecting import Look, Make
-from support.opencl import OpenCL
+from support.opencl import OpenCL, waits
 from support.synthetic import GLOBAL, Arg, World
 
 from gpudx.detectors.event_never_completed import ID
@@ -98,7 +98,7 @@ def test_through_a_queue_that_waits_for_another_one(world: Make, look: Look) -> 
 
 
 def test_in_a_real_program(opencl: OpenCL) -> None:
-    finding = opencl.run("hanging", "event", timeout=1.5).only(ID)
+    finding = opencl.run("hanging", "event", until=waits("clWaitForEvents", 2)).only(ID)
     assert finding.site is not None and finding.site.call == "clCreateUserEvent"
     assert "waits for it" in finding.message and "kernel scale" in finding.message
 
@@ -165,3 +165,14 @@ def test_callback_that_may_complete_it(world: Make, look: Look, behind: bool) ->
     process.call("clSetEventCallback", event=done)
     _finish(process)
     assert bool(_of(look(process, "timeout", **TIMEOUT))) == behind
+
+
+def test_callback_of_work_that_has_ended_did_not_complete_it(world: Make, look: Look) -> None:
+    process, done = world(), 0x5000
+    other = process.create("clCreateCommandQueue", context=process.context, device=process.device)
+    _write(process, _user_event(process))
+    _launch(process, event=done, queue=other)
+    process.call("clSetEventCallback", event=done)
+    process.call("clFinish", queue=other)
+    _finish(process)
+    assert _of(look(process, "timeout", **TIMEOUT))

@@ -26,8 +26,8 @@ def test_program_that_stops_at_the_failure(opencl: OpenCL) -> None:
     assert run.only(FAILED).site == run.only(REJECTED).site
     finding = run.only(REJECTED)
     assert finding.site is not None and finding.site.call == "clBuildProgram" and finding.certainty == "observed"
-    assert "line 1: use of undeclared identifier 'nonsense'" in finding.message
-    assert "line 1 of the source: kernel void f(global int *x) { x[0] = nonsense; }" in [e.text for e in finding.evidence]
+    assert "ignored.c:12: use of undeclared identifier 'nonsense'" in finding.message, "the line of the file that has the text"
+    assert "ignored.c:12: kernel void f(global int *x) { x[0] = nonsense; }" in [e.text for e in finding.evidence]
 
 
 def test_build_options_that_the_driver_refuses(world: Make, look: Look) -> None:
@@ -56,6 +56,24 @@ def test_the_first_error_of_a_build_log(world: Make, look: Look, log: str, said:
     process.note("note_build_log", {"program": process.program}, text=log)
     (finding,) = [f for f in look(process, "exit", exit_code=1) if f.id == REJECTED]
     assert said in finding.message, finding.message
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("-I . -DRADIUS=2 -DLIMIT=2f", "in `LIMIT`, which the option -DLIMIT=2f defines"),
+        ("-D LIMIT=2f -DLIMITS=3", "in `LIMIT`, which the option -DLIMIT=2f defines"),
+        ("-DLIMITS=2f", "line 2: invalid digit 'f' in decimal constant (clBuildProgram"),
+        ("", "line 2: invalid digit 'f' in decimal constant (clBuildProgram"),
+    ],
+)
+def test_the_option_that_defines_what_does_not_compile(world: Make, look: Look, options: str, said: str) -> None:
+    process = world(source="kernel void add(global float *x) {\n\tx[0] = LIMIT;\n}\n")
+    process.call("clBuildProgram", program=process.program, status=-11, texts={"options": options})
+    log = "error: /cache/tempfile_u9.cl:2:9 <Spelling=<command line>:6:20>: invalid digit 'f' in decimal constant\n1 error generated."
+    process.note("note_build_log", {"program": process.program}, text=log)
+    (finding,) = [f for f in look(process, "exit", exit_code=1) if f.id == REJECTED]
+    assert said in finding.message and "tempfile" not in str(finding), finding.message
 
 
 def test_a_build_that_fails_and_one_that_replaces_it_are_silent(world: Make, look: Look) -> None:
@@ -96,7 +114,7 @@ def test_thousands_of_followers_are_one_finding(world: Make, look: Look) -> None
     (finding,) = [f for f in look(process, "exit") if f.id == IGNORED]
     assert "5,000 later calls failed" in finding.message
     assert (
-        "clCreateBuffer failed with CL_INVALID_BUFFER_SIZE and the program went on; 5,000 later calls"
+        "clCreateBuffer failed with CL_INVALID_BUFFER_SIZE and the program continued; 5,000 later calls"
         in finding.message
     )
 

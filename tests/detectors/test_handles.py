@@ -14,7 +14,7 @@ VALUE, RELEASED, HOST = "value-is-not-a-handle", "use-of-released-object", "host
 @pytest.mark.parametrize(
     ("mode", "origin", "text"),
     [
-        ("dead", "dead", "the handle of buffer #3, released by call"),
+        ("dead", "dead", "buffer #3 to kernel scale as argument 0 (float* data) after it had been released (clReleaseMemObject, call"),
         ("foreign", "foreign", "the handle of queue #1"),
         ("size", "size", "the byte size of buffer #2"),
         ("number", "number", "a number that was also passed as argument 2 of kernel copy"),
@@ -30,7 +30,8 @@ def test_value_is_decoded(opencl: OpenCL, mode: str, origin: str, text: str) -> 
     assert finding.site is not None
     assert (finding.site.call, finding.site.kernel, finding.site.argument) == ("clSetKernelArg", "scale", 0)
     assert finding.site.argument_name == "data"
-    assert finding.site.source and "/common.h:" in finding.site.source
+    assert finding.site.source and "/not_a_handle.c:" in finding.site.source  # beyond the wrapper that sets every argument
+    assert finding.site.through and "/common.h:" in finding.site.through
 
 
 def test_right_value_is_silent(opencl: OpenCL) -> None:

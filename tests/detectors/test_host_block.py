@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
-from support.opencl import OpenCL, Recorded
+from support.opencl import PROGRAMS, OpenCL, Recorded
 
 from gpudx.facts.copy_offsets import Offsets
 
@@ -75,3 +77,28 @@ def test_offsets_are_multiplied_as_asked(opencl: OpenCL, mode: str, asked: str, 
 def test_offsets_that_may_be_in_elements_are_listed(opencl: OpenCL) -> None:
     assert Offsets(opencl.run(PROGRAM, "offset").facts).wishes == ("b:128:256:4",)
     assert not Offsets(opencl.run(PROGRAM, "enough").facts).wishes
+
+
+# ---- memory of the C++ library ----
+
+
+def vector(opencl: OpenCL, mode: str) -> Recorded:
+    if not shutil.which("c++"):
+        pytest.skip("no C++ compiler (c++)")
+    flags = ["-std=c++17", "-O1", "-g", "-fpermissive", "-w", f"-I{opencl.include}", f"-I{PROGRAMS}"]
+    built = opencl.built("grown_vector", "c++", *flags, PROGRAMS / "grown_vector.cpp", *opencl.loader.link, "-lpthread")
+    heap = f"{opencl.recorder}:{opencl.recorder.with_name('libgpudx-heap.so')}"
+    return opencl.record([built, mode], LD_PRELOAD=heap)
+
+
+def test_a_vector_that_grew_under_a_buffer(opencl: OpenCL) -> None:
+    one = vector(opencl, "grown").only(ID)
+    assert one.causes == ("host-memory-freed-in-use",)
+    assert "whose host memory the program had already freed" in one.message and "new_allocator" not in one.message
+    assert any("made buffer #1 on 4,096 bytes of the program's own memory" in fact.text for fact in one.evidence)
+    assert any("was freed" in fact.text and "between call" in fact.text and "grown_vector.cpp:" in fact.text for fact in one.evidence)
+
+
+def test_a_vector_with_room_is_silent(opencl: OpenCL) -> None:
+    run = vector(opencl, "right")
+    assert run.outcome.kind == "passed" and run.facts.heap.logged and not run.of(ID)

@@ -183,3 +183,41 @@ def test_a_program_whose_array_is_gone(opencl: OpenCL, mode: str) -> None:
 def test_a_program_whose_copies_meet(opencl: OpenCL) -> None:
     one = opencl.run("host_memory", "rewritten").only(ID)
     assert [one.site.call if one.site else "", one.others[0].call] == ["clEnqueueWriteBuffer", "clEnqueueReadBuffer"]
+
+
+# ---- a source that is filled again ----
+
+
+def refilled(process: World, flags: int, changed: bool = True, waits: bool = False) -> None:
+    """Two copies from one place, whose content differs at the second; a buffer with these flags was made from it before."""
+    process.create("clCreateBuffer", context=process.context, flags=flags, size=4096, host_ptr=0x5000)
+    buffer = process.buffer(4096)
+    words = {"queue": process.queue, "buffer": buffer, "blocking": 0, "offset": 0, "size": 4096, "ptr": 0x5000}
+    process.call("clEnqueueWriteBuffer", **words)
+    if waits:
+        process.call("clFinish", queue=process.queue)
+    process.call("clEnqueueWriteBuffer", **words)
+    if changed:
+        process.note("note_source_changed", {"address": 0x5000, "size": 4096, "flags": 0})
+
+
+USE_HOST_PTR, COPY_HOST_PTR = 8, 32
+
+
+def test_a_staging_buffer_that_is_filled_too_early_is_named_as_such(world: Make, look: Look) -> None:
+    """A buffer that was once initialised from this memory has its own copy: that says nothing about who writes the memory now."""
+    process = world()
+    refilled(process, COPY_HOST_PTR)
+    (one,) = [one for one in look(process, "exit", exit_code=1) if one.id == ID]
+    assert "which copies from the same host memory, before anything waited" in one.message
+    assert any("are passed the same host pointer" in fact.text for fact in one.evidence)
+
+
+@pytest.mark.parametrize(
+    ("flags", "changed", "waits"), [(USE_HOST_PTR, True, False), (COPY_HOST_PTR, False, False), (COPY_HOST_PTR, True, True)]
+)
+def test_sources_that_are_sent_twice_are_silent(world: Make, look: Look, flags: int, changed: bool, waits: bool) -> None:
+    """Memory behind a buffer may be written by kernels; the same content sent twice, or after a wait, is what many programs do."""
+    process = world()
+    refilled(process, flags, changed, waits)
+    assert not [one for one in look(process, "exit", exit_code=1) if one.id == ID]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support import opencl as programs
 from support.opencl import OpenCL
+from support.simulated import crossed
 
 WAYS: tuple[dict[str, str], ...] = (
     {},
@@ -26,8 +27,11 @@ def intel(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> OpenCL:
     return programs.make(tmp_path_factory.mktemp("intel"), shared, "intel")
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: " ".join(way.values()) or "recorded")
-@pytest.mark.parametrize("name", ["fenced", "many_buffers", "objects", "argument_sizes", "host_memory"])
+@pytest.mark.parametrize(
+    ("name", "way"),
+    crossed(["fenced", "many_buffers", "objects", "argument_sizes", "host_memory"], WAYS),
+    ids=lambda given: given if isinstance(given, str) else " ".join(given.values()) or "recorded",
+)
 def test_correct_programs(intel: OpenCL, name: str, way: dict[str, str]) -> None:
     if name == "many_buffers" and "GPUDX_WATCH" in way:
         pytest.skip("thousands of buffers, each read back at every wait: it takes minutes")

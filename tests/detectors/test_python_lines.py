@@ -46,9 +46,9 @@ def test_the_program_shows_the_same_as_without(opencl: OpenCL, run: Recorded) ->
     assert (alone.stdout + alone.stderr, alone.returncode) == (run.output, run.outcome.exit_code)
 
 
-def test_off_unless_asked_for(opencl: OpenCL) -> None:
+def test_python_is_not_asked_unless_asked_for(opencl: OpenCL) -> None:
     facts = opencl.record([sys.executable, PROGRAM]).facts
-    *passed, refused = map(int, facts.launches.position)
-    assert not any(facts.stacks.at(position) for position in passed)
-    stack = facts.stacks.at(refused)
-    assert stack and stack.addresses and not stack.python
+    stacks = [facts.stacks.at(int(position)) for position in facts.launches.position]
+    assert all(stack and stack.addresses and not stack.python for stack in stacks)
+    sources = [facts.sites.at(int(position)).source or "" for position in facts.launches.position]
+    assert not any(".c:" in source or ".h:" in source for source in sources)  # the interpreter's lines are nobody's

@@ -29,7 +29,7 @@ def test_two_threads_at_once(cuda: CudaWorld, look: Look) -> None:
     cuda.call("cuMemsetD8Async", dst=memory, value=0, count=64, queue=cuda.queue, tid=7, begin=100200)
     (one,) = of(look(cuda))
     assert one.severity == "warning" and label(one) == "memory #1"
-    assert "Threads 4 and 7 gave queue #1 work on memory #1 at the same time, kernel scale" in one.message
+    assert "Threads 4 and 7 enqueued work on memory #1 to queue #1 at the same time, kernel scale" in one.message
 
 
 @pytest.mark.parametrize(

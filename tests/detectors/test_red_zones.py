@@ -181,7 +181,7 @@ def test_a_run_that_fails_with_the_pattern(opencl: OpenCL) -> None:
     assert (told.cause, told.status) == (
         UNREAD,
         "likely",
-    ) and "that it failed because of them is not shown" in told.reason
+    ) and "it is not shown that it failed because of them" in told.reason
 
 
 def test_what_was_not_filled_is_said(opencl: OpenCL) -> None:

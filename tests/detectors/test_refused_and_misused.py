@@ -30,7 +30,7 @@ def test_a_refused_read_says_both_sizes(world: Make, look: Look) -> None:
     process = world()
     read(process, process.buffer(4096), 0, 1 << 20, status=INVALID)
     (finding,) = of(look(process, "exit", exit_code=1), "refused-value")
-    assert "asks for 1,048,576 bytes of buffer #1, which has 4,096 bytes" in finding.message
+    assert "requests 1,048,576 bytes of buffer #1, which has 4,096 bytes" in finding.message
     assert finding.causes == ("copy-range",)
     assert finding.severity == "error"
 
@@ -104,6 +104,22 @@ def test_a_buffer_of_another_context(world: Make, look: Look) -> None:
     assert "belongs to context #2, in a queue of context #1" in finding.message
     assert finding.site is not None and (finding.site.kernel, finding.site.argument) == ("twice", 0)
     assert [one.status for one in finding.others] == ["CL_INVALID_CONTEXT"]
+
+
+def test_a_refused_copy_of_a_buffer_of_another_context(world: Make, look: Look) -> None:
+    process, buffer = foreign(world)
+    words = {"queue": process.queue, "src_buffer": buffer, "dst_buffer": process.buffer(64), "size": 64}
+    process.call("clEnqueueCopyBuffer", **words, status=INVALID_CONTEXT)
+    (finding,) = of(look(process, "exit", exit_code=1), "wrong-context-handle")
+    assert finding.message.startswith("clEnqueueCopyBuffer (call ") and "belongs to context #2, in a queue of context #1" in finding.message
+    assert finding.root is not None and finding.root.call == "clCreateBuffer"
+
+
+def test_a_copy_that_is_refused_for_another_reason_is_silent(world: Make, look: Look) -> None:
+    process, _ = foreign(world)
+    words = {"queue": process.queue, "src_buffer": process.buffer(64), "dst_buffer": process.buffer(64), "size": 128}
+    process.call("clEnqueueCopyBuffer", **words, status=INVALID)
+    assert not of(look(process, "exit", exit_code=1), "wrong-context-handle")
 
 
 def test_two_contexts_with_their_own_buffers_are_silent(world: Make, look: Look) -> None:

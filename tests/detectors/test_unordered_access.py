@@ -95,7 +95,8 @@ def test_default_stream_is_named(cuda: Cuda, look: Look, blocking: bool) -> None
     found = told(look(cuda))
     assert bool(found) is not blocking
     if found:
-        assert found[0].severity == "error" and "does not synchronise with the default queue" in found[0].message
+        assert found[0].severity == "error" and "does not synchronize with the default queue" in found[0].message
+        assert found[0].evidence[2].text.endswith("cuMemsetD8_v2 returns before the device has done it")
 
 
 def test_repeats_are_counted(cuda: Cuda, look: Look) -> None:
@@ -364,3 +365,25 @@ def test_end_of_a_map_writes(cl: OpenCL, look: Look, flags: int, loud: bool) -> 
     cl.world.call("clEnqueueUnmapMemObject", queue=cl.a, mem=cl.buffer, mapped=0x9000)
     cl.run(cl.b, kernel=const)
     assert bool(told(look(cl.world))) is loud
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+def test_a_copy_against_a_pointer_inside_a_structure_is_a_warning(cuda: Cuda, look: Look, blocking: bool) -> None:
+    data, total = cuda.alloc(SIZE), cuda.alloc(4)
+    kernel = cuda.kernel("_Z8total_of3Job", [24])
+    cuda.launch(kernel, [struct.pack("<QQII", data, total, 1024, 0)], queue=cuda.c if blocking else cuda.a)
+    cuda.call("cuMemcpyDtoH_v2", dst=0x5000, src=total, size=4)
+    found = told(look(cuda))
+    assert bool(found) is not blocking
+    if found:
+        assert len(found) == 1 and found[0].severity == "warning" and label(found[0]) == "memory #3"
+        assert "passed inside argument 0" in found[0].evidence[0].text and pair(found[0]).edge
+
+
+def test_kernels_that_share_members_of_structures_are_silent(cuda: Cuda, look: Look) -> None:
+    data, total = cuda.alloc(SIZE), cuda.alloc(4)
+    first, second = cuda.kernel("_Z8total_of3Job", [24]), cuda.kernel("_Z7advance3Job", [24])
+    job = struct.pack("<QQII", data, total, 1024, 0)
+    cuda.launch(first, [job], queue=cuda.a)
+    cuda.launch(second, [job], queue=cuda.b)
+    assert not told(look(cuda))

@@ -54,7 +54,7 @@ def tuner() -> list[str]:
 @pytest.mark.timeout(900)
 def test_the_heap_of_a_real_program(opencl: OpenCL, tuner: list[str]) -> None:
     """It crashes anywhere, or not at all: no handle is blamed for it."""
-    run = opencl.record(tuner, timeout=400)
+    run = opencl.record(tuner, patience=400)
     blamed = [(one.cause, one.status) for one in diagnose(run.findings, run.outcome)]
     assert not [pair for pair in blamed if pair[0] == "value-is-not-a-handle" and pair[1] in ("confirmed", "likely")], blamed
 
@@ -62,7 +62,7 @@ def test_the_heap_of_a_real_program(opencl: OpenCL, tuner: list[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_kernel_of_a_real_program(opencl: OpenCL, tuner: list[str]) -> None:
-    run = opencl.record(tuner, timeout=400, GPUDX_FENCE="high")
+    run = opencl.record(tuner, patience=400, GPUDX_FENCE="high")
     (best, *_) = diagnose(run.findings, run.outcome)
     assert best.status == "confirmed" and best.guilty is not None
     assert (best.guilty.kernel, best.guilty.argument) == ("XaxpyFastest", 2)

@@ -79,7 +79,7 @@ def test_a_boundary_between_sizes(place: str, opencl: OpenCL, tmp_path: Path) ->
 def test_a_variable_that_nobody_reads(opencl: OpenCL, tmp_path: Path) -> None:
     app = program(tmp_path)
     case, said, _ = investigate(opencl, tmp_path / "case", "--vary", "SIZE=1,2", "--", app, "1")
-    assert "every value of SIZE that was tried, or the program does not look at SIZE" in told(case), said
+    assert "every value of SIZE that was tried, or the program does not use SIZE" in told(case), said
 
 
 def test_values_that_are_no_numbers_have_no_boundary(opencl: OpenCL, tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_build_that_gives_nothing_is_not_a_pass(build: str, says: str, opencl:
     case, said, _ = investigate(opencl, tmp_path / "case", *words)
     one = seen(case, "rebuilt")
     assert one["runs"] == 0 and one["outcome"] == "not reached" and says in one["note"], said
-    assert "Nothing is known of this build" in told(case)
+    assert "Nothing is known about this build" in told(case)
     assert (digest(app), app.stat().st_ino) == (before, inode) and not left_over(tmp_path)
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from gpudx.investigate.agreement import agreed
-from gpudx.investigate.conclude import _that_matter, _without_echoes
-from gpudx.investigate.observed import observed
+from gpudx.investigate.conclude import _that_matter, _without_echoes, conclude
 from gpudx.lab.poisoned import UNLIKE
-from gpudx.model import Access, Diagnosis, Evidence, Guilty, Trial
+from gpudx.model import Access, Case, Diagnosis, Evidence, Finding, Guilty, Investigation, Outcome, Trial
+from gpudx.report.outline import verdict
 
 
 def entry(cause: str, status: str, kernel: str | None, observed: bool = True) -> Diagnosis:
@@ -62,12 +62,78 @@ def test_a_read_of_fresh_memory_counts_where_its_content_matters(
 ) -> None:
     trials = [
         Trial("poisoned", "passed", "exit:0", 0.1, output=output, fresh=fresh, given=got)
-        for fresh, output, got in zip(UNLIKE, outputs, given, strict=True)
+        for fresh, output, got in zip(UNLIKE * 3, outputs * 3, given * 3, strict=True)
     ]
-    told = _that_matter([entry("read-before-write", "confirmed", "gather")], observed(trials)["poisoned"])
+    told = _that_matter([entry("read-before-write", "confirmed", "gather")], trials * 3)
     assert [one.status for one in told] == statuses
 
 
-def test_without_runs_that_tell_a_read_of_fresh_memory_stays() -> None:
+def test_a_few_runs_that_differ_by_pattern_make_it_likely() -> None:
+    trials = [Trial("poisoned", "passed", "exit:0", 0.1, output=fresh, fresh=fresh) for fresh in (*UNLIKE, UNLIKE[0])]
+    told = _that_matter([entry("read-before-write", "confirmed", "gather")], trials)
+    assert [one.status for one in told] == ["likely"]
+
+
+def test_output_that_differs_from_run_to_run_does_not_make_it_a_fault() -> None:
+    trials = [
+        Trial("poisoned", "passed", "exit:0", 0.1, output=f"took {n} ms", fresh=fresh)
+        for n, fresh in enumerate(UNLIKE * 3)
+    ]
+    told = _that_matter([entry("read-before-write", "confirmed", "gather")], trials)
+    assert [one.status for one in told] == ["inconclusive"]
+
+
+def test_without_runs_that_decide_a_read_of_fresh_memory_is_no_fault() -> None:
     read = entry("read-before-write", "confirmed", "gather")
-    assert list(_that_matter([read, BOUNDS], None)) == [read, BOUNDS]
+    told = list(_that_matter([read, BOUNDS], ()))
+    assert [one.status for one in told] == ["inconclusive", BOUNDS.status]
+
+
+# ---- a read without an effect, beside runs that passed ----
+
+
+def investigation(outputs: tuple[str, ...], given: tuple[str, ...]) -> Investigation:
+    trials = [
+        Trial("poisoned", "passed", "exit:0", 0.1, output=output, fresh=fresh, given=got)
+        for fresh, output, got in zip(UNLIKE * 3, outputs * 3, given * 3, strict=True)
+    ]
+    read = replace(entry("read-before-write", "confirmed", "motion"), access=Access(source="kernel source:15"))
+    return Investigation(
+        program="", command=("app",), confidence=0.99, trials=tuple(trials), found=(read,), symptom="no failure", stopped="no fault found",
+        reason="All 3 plain runs passed. Checked without a finding: barriers.",
+    )  # fmt: skip
+
+
+def test_a_read_without_an_effect_is_a_note_below_no_fault_found() -> None:
+    """An inconclusive headline on a program that passes would be noise."""
+    state = investigation(("same",) * len(UNLIKE), tuple("abcdef"[: len(UNLIKE)]))
+    case = conclude(Case(("app",), "", "", "", Outcome("passed", "")), state)
+    assert case.diagnosis == () and case.investigation is not None
+    assert case.investigation.reason.startswith("All 3 plain runs passed. Kernel motion")
+    assert "reads uninitialized memory at kernel source:15, but what the program printed" in case.investigation.reason
+
+
+def test_a_read_that_changes_what_is_printed_stays_the_verdict() -> None:
+    state = investigation(tuple("abcdef"[: len(UNLIKE)]), tuple("abcdef"[: len(UNLIKE)]))
+    case = conclude(Case(("app",), "", "", "", Outcome("passed", "")), state)
+    assert [one.status for one in case.diagnosis] == ["confirmed"]
+
+
+@pytest.mark.parametrize(
+    ("severities", "word"), [((), "NO FAULT FOUND"), (("info",), "NO FAULT FOUND"), (("warning", "warning"), "NO FAILURE, 2 WARNINGS")]
+)
+def test_no_fault_found_does_not_stand_above_a_warning(severities: tuple[str, ...], word: str) -> None:
+    state = replace(investigation(("same",) * len(UNLIKE), ("d",) * len(UNLIKE)), found=())
+    found = tuple(Finding("argument-type", one, "", (Evidence("seen"),), facts=(("n", str(n)),)) for n, one in enumerate(severities))  # type: ignore[arg-type]
+    case = conclude(Case(("app",), "", "", "", Outcome("passed", ""), findings=found), state)
+    assert verdict(case)[0] == word
+
+
+def test_an_undefined_value_counts_where_it_was_shown_to_matter() -> None:
+    read = replace(entry("read-before-write", "likely", "k"), access=Access(kind="read", space="shared"))
+    lane = replace(entry("barrier-misuse", "likely", "k"), access=Access(kind="read", space="warp"))
+    plain, filled = Trial("recorded", "passed", "passed", 0.1), Trial("shared-memory", "reproduced", "exit:1", 0.1)
+    assert [one.status for one in _that_matter([read, lane], (plain,))] == ["inconclusive", "inconclusive"]
+    assert list(_that_matter([read, lane], (plain, filled))) == [read, lane]  # the program ended in another way
+    certain = replace(read, status="confirmed")
+    assert list(_that_matter([certain], (plain,))) == [certain]

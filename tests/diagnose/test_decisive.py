@@ -8,8 +8,9 @@ import pytest
 from test_judge import EXITED, PASSED, fault, site
 
 from gpudx.investigate import decisive, plans, uninitialized
+from gpudx.investigate.loop import Result, with_run
 from gpudx.investigate.suspects import best_entries
-from gpudx.model import Access, Case, Diagnosis, Evidence, Guilty, Investigation, Outcome, Trial
+from gpudx.model import Access, Case, Diagnosis, Evidence, Failure, Guilty, Investigation, Outcome, Trial
 
 REFUSED = replace(
     fault(), severity="warning", site=site(5, status="CUDA_ERROR_INVALID_VALUE"), causes=("launch-refused",)
@@ -102,7 +103,8 @@ def test_progress_never_counts_beyond_its_end() -> None:
 def shared_memory(ending: str, output: str) -> Trial:
     plain = Trial("recorded", "reproduced", "exit:1", 1.0, output="sum 7")
     filled = Trial("shared-memory", "reproduced", ending, 1.0, output=output, shown=("read-before-write", "race-in-kernel"))
-    return uninitialized.without_unused(filled, Investigation(0.95, trials=(plain,)))
+    read = replace(entry("read-before-write", "likely"), access=Access(kind="read", space="shared"))
+    return uninitialized.without_unused(filled, Investigation(0.95, trials=(plain,)), (read, entry("race-in-kernel", "confirmed")))
 
 
 def test_a_read_of_unwritten_shared_memory_counts_only_where_it_changes_what_the_program_does() -> None:
@@ -115,3 +117,80 @@ def test_shared_memory_is_looked_at_where_results_are_wrong_and_where_nothing_fa
     for symptom in ("wrong result", "no failure"):
         steps = [step.experiment for step in plans.PLANS[symptom]]
         assert steps.index("shared-memory") == steps.index("global-races") + 1
+
+
+def filled(ending: str, output: str) -> Trial:
+    return Trial("shared-memory", "passed", ending, 1.0, output=output, shown=("read-before-write",))
+
+
+def plain(ending: str = "passed", output: str = "sum 7") -> Trial:
+    return Trial("recorded", "passed", ending, 1.0, output=output)
+
+
+def reported(*trials: Trial) -> Diagnosis | None:
+    """What the run says that completes these."""
+    seen = replace(entry("read-before-write", "likely"), summary="It reads.", access=Access(kind="read", space="shared"))
+    return uninitialized.shared_entry(trials, case(PASSED, diagnosis=(seen,)))
+
+
+def test_shared_memory_that_decides_the_outcome_is_confirmed() -> None:
+    three = (plain(), plain(), plain())
+    assert uninitialized.next_of_shared((plain(), filled("exit:1", "sum 9"))) == ("recorded", uninitialized.SAME_PLAIN)
+    assert uninitialized.next_of_shared((*three, filled("exit:1", "sum 9"))) == ("shared-memory", uninitialized.SAME_FILL)
+    found = reported(*three, *(filled("exit:1", "sum 9") for _ in range(3)))
+    assert found is not None and found.status == "confirmed" and "ends with exit status 1" in found.summary
+    printed = reported(*three, *(filled("passed", "sum 9") for _ in range(3)))
+    assert printed is not None and "prints something else" in printed.summary
+
+
+@pytest.mark.parametrize(
+    "trials",
+    [
+        [*(plain(output=f"0.{n} s") for n in range(3)), *(filled("passed", f"0.{n} s") for n in range(4, 7))],  # prints times
+        [*(plain() for _ in range(3)), filled("exit:1", "sum 9"), filled("passed", "sum 7"), filled("exit:1", "sum 9")],
+        [plain(), plain("exit:1", "sum 8"), plain(), *(filled("exit:1", "sum 9") for _ in range(3))],  # fails without it, too
+        [plain(), plain(), *(filled("exit:1", "sum 9") for _ in range(3))],  # too few
+    ],
+)
+def test_shared_memory_that_does_not_decide_the_outcome_is_not(trials: list[Trial]) -> None:
+    assert reported(*trials) is None
+
+
+def test_what_an_instrument_reports_once_is_looked_at_with_it_again() -> None:
+    seen = replace(entry("race-in-kernel", "likely"), observed=True)
+    raced = Trial("racecheck", "reproduced", "exit:1", 1.0, shown=("race-in-kernel",))
+    failed = Trial("recorded", "reproduced", "exit:1", 1.0)
+    state = Investigation(0.99, trials=(failed, raced), found=(seen,), symptom="wrong result")
+    step = decisive.next_step(state, ["racecheck", "initcheck"])
+    assert step is not None and (step.experiment, step.runs) == ("racecheck", 2)
+    silent = replace(state, trials=(failed, raced, *ran("racecheck", "racecheck")))
+    other = decisive.next_step(silent, ["racecheck", "initcheck"])
+    assert other is not None and other.experiment == "initcheck"  # it did not report it again
+
+
+def test_waiting_is_tried_before_instruments_and_pursued_only_where_it_helps() -> None:
+    failed = Trial("recorded", "reproduced", "exit:1", 1.0)
+    able = ["blocking-transfers", "serialised", "fenced", "memcheck"]
+    state = Investigation(0.99, trials=(failed,), symptom="wrong result")
+    first = decisive.next_step(state, able)
+    assert first is not None and (first.experiment, first.runs) == ("blocking-transfers", 1)
+    helped = replace(state, trials=(failed, *ran("blocking-transfers")))
+    again = decisive.next_step(helped, able)
+    assert again is not None and again.experiment == "blocking-transfers" and again.runs > 1
+    useless = Trial("blocking-transfers", "reproduced", "exit:1", 1.0)
+    other = decisive.next_step(replace(state, trials=(failed, useless)), able)
+    assert other is not None and other.experiment == "fenced"
+
+
+@pytest.mark.parametrize(
+    ("ending", "shown", "hangs"),
+    [("passed", (), False), ("timeout", (), True), ("passed", ("hang",), True)],
+)
+def test_a_program_that_ends_under_an_instrument_does_not_hang(ending: str, shown: tuple[str, ...], hangs: bool) -> None:
+    """An instrument that left an endless loop shows it."""
+    stopped = Trial("recorded", "reproduced", "timeout", 5.0)
+    state = Investigation(0.99, trials=(stopped,), symptom="hang", failure=Failure("timeout", "timeout", ()))
+    outcome = "passed" if ending == "passed" else "reproduced"
+    found = with_run(state, Result(Trial("checked", outcome, ending, 9.0, shown=shown)))  # type: ignore[arg-type]
+    assert (found.symptom == "hang", found.failure is not None) == (hangs, hangs)
+    assert found.trials[0].outcome == ("reproduced" if hangs else "timeout"), "a run that was stopped says nothing of a slow program"

@@ -83,6 +83,7 @@ def test_the_verdict_is_that_of_one_machine(
     )
 
 
+@pytest.mark.slow  # the engine is the one of tests/flake/test_ray_engine.py, where a worker is lost in each run of the tests
 def test_a_lost_worker_costs_nothing(
     cluster: str, opencl: OpenCL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,7 @@ def _told(schema: str, tmp_path: Path, *arguments: str, launched: bool = True) -
 
 def test_a_launched_kernel_with_an_image_is_named(schema: str, tmp_path: Path) -> None:
     (sentence,) = _told(schema, tmp_path, "image2d_t", "float*")
-    assert sentence == "Accesses to images (kernel shear): coordinates and samplers were not checked."
+    assert sentence == "Accesses to images (kernel shear): kernel checks cover 2D coordinates only, other checks do not see them."
 
 
 def test_buffers_and_kernels_that_never_ran_are_silent(schema: str, tmp_path: Path) -> None:
@@ -45,8 +45,8 @@ def test_the_first_screen_says_so_where_checks_ran(checked: bool, images: bool) 
         outcome=Outcome("passed", ""),
         processes=(ProcessInfo(1, 0, "./app", "", calls=9, launches=1),),
         instruments=tools,
-        not_checked=("Accesses to images (kernel shear): coordinates and samplers were not checked.",)
+        not_checked=("Accesses to images (kernel shear): kernel checks cover 2D coordinates only, other checks do not see them.",)
         if images
         else (),
     )
-    assert ("images were not checked" in coverage(case)) == (checked and images)
+    assert ("of images, only 2D coordinates were checked" in coverage(case)) == (checked and images)

@@ -7,6 +7,7 @@ import random
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +38,7 @@ from support.simulated import times
 from gpudx.errors import UserError
 from gpudx.evidence import cuda_coredump
 from gpudx.evidence._cuda_tables import Kind
+from gpudx.evidence._sass import sums_up
 from gpudx.evidence.cuda_coredump import is_complete, read, sniff, to_findings
 
 ILLEGAL, MISALIGNED, OUT_OF_RANGE, ASSERT = 14, 6, 5, 12
@@ -444,3 +446,62 @@ def test_real_dump_cut_and_mutated(sample: Callable[[str], Path], tmp_path: Path
         for _ in range(20):
             bad[chance.randrange(head, len(bad))] = chance.randrange(256)
         _survives(path, bytes(bad[: chance.randrange(len(bad))] if chance.random() < 0.2 else bad))
+
+
+# ---- hangs: who waits for whom ----
+
+GATHER, BARRIER = word(0x948), word(0xB1D)  # WARPSYNC.ALL, BAR.SYNC
+# if (...) { gather; barrier; } gather; barrier; exit
+BRANCHED = code(bra(0x30, b12_15=0), NOP, GATHER, BARRIER, GATHER, BARRIER, EXIT)
+
+
+def standing(tmp_path: Path, text: bytes, *warps: list[int]) -> Any:
+    """A dump in which the lanes of each warp stand at these instructions."""
+    made = [Warp([Lane(pc=at(number), thread=(n, 0, 0)) for n, number in enumerate(lanes)]) for lanes in warps]
+    return read(Dump(image(text), [Sm([Block(made)])]).write(tmp_path / "dump"))
+
+
+def test_lanes_of_a_warp_at_two_barriers_wait_for_each_other(tmp_path: Path) -> None:
+    (lock,) = standing(tmp_path, BRANCHED, [4, 4, 2], [2, 4, 4]).locks
+    assert lock.warps == 2 and [one.lanes for one in lock.places] == [2, 4]  # the one in the branch first
+    assert {one.waits for one in lock.places} == {"before barrier"}
+
+
+@pytest.mark.parametrize(
+    "lanes",
+    [
+        [4, 4, 4],  # all at one place: they wait for other warps
+        [3, 5, 5],  # at barriers, and not for their warp
+        [4, 4, 1],  # one still works
+    ],
+)
+def test_lanes_that_can_go_on_are_not_locked(tmp_path: Path, lanes: list[int]) -> None:
+    assert standing(tmp_path, BRANCHED, lanes).locks == ()
+
+
+SPINS = code(NOP, ldg(0, 2, board=0), word(0x20C, b116_121=1), bra(-0x30, b12_15=0), EXIT)
+
+
+def test_a_loop_that_only_reads_one_place_waits_for_it(tmp_path: Path) -> None:
+    registers = [0, 0, 0x1000, 0x7F, *[0] * 12]
+    made = [Warp([Lane(registers, pc=at(2))])]
+    (where,) = read(Dump(image(SPINS), [Sm([Block(made)])]).write(tmp_path / "dump")).resident
+    assert where.waits == "" and where.polled is not None and where.polled.lowest == 0x7F00001000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        code(NOP, ldg(0, 2), ldg(4, 6), bra(-0x30, b12_15=0), EXIT),  # two places
+        code(NOP, ldg(0, 2), word(0x210, b16_23=2), bra(-0x30, b12_15=0), EXIT),  # the next place each time
+        code(NOP, ldg(0, 2), word(0x20C), NOP, EXIT),  # no loop
+    ],
+)
+def test_other_loops_wait_for_nothing(tmp_path: Path, text: bytes) -> None:
+    (where,) = standing(tmp_path, text, [2]).resident
+    assert where.polled is None
+
+
+def test_what_a_kernel_consists_of() -> None:
+    assert sums_up(code(mov(1), TRAP, EXIT, bra(-16), NOP, NOP)) == (3, 0)  # a trap in place of its body
+    assert sums_up(code(ldg(8, 2), TRAP, EXIT)) == (3, 1)

@@ -262,3 +262,21 @@ def test_names_against_cxxfilt(tmp_path: Path) -> None:
 )
 def test_bare_names(function: str, name: str) -> None:
     assert bare(function) == name
+
+
+def inlined_table(start: int) -> bytes:
+    """The line program that nvcc 13.0 writes for an atomicAdd in a device function of a kernel, shortened."""
+    files = b"/src\0/cuda-13.0/include\0\0k.cu\0\x01\0\0device_atomic_functions.hpp\0\x02\0\0\0"
+    header = bytes([1, 1, 0xFB, 14, 10]) + bytes([0, 1, 1, 1, 1, 0, 0, 0, 1]) + files
+    program = b"\x00\x09\x02" + struct.pack("<Q", start) + b"\x03\x0a\x01"  # row 1: k.cu:11
+    program += b"\x00\x03\x90\x01\x00" + b"\x02\x10\x03\x77\x01"  # row 2: k.cu:2, inlined into row 1
+    program += b"\x00\x03\x90\x02\x00" + b"\x04\x02\x02\x10\x03\xe9\x00\x01"  # row 3: the header's line 107, inlined into row 2
+    program += b"\x00\x03\x90\x00\x00" + b"\x04\x01\x02\x10\x03\xa1\x7f\x01"  # row 4: k.cu:12
+    program += b"\x02\x10\x00\x01\x01"
+    body = struct.pack("<HI", 2, len(header)) + header + program
+    return struct.pack("<I", len(body)) + body
+
+
+@pytest.mark.parametrize(("pc", "line"), [(0x1000, 11), (0x1010, 2), (0x1020, 2), (0x1030, 12)])
+def test_the_line_in_a_toolkit_header_is_that_of_the_code_it_was_inlined_into(pc: int, line: int) -> None:
+    assert str(source_line(inlined_table(0x1000), 0x1000, pc)) == f"/src/k.cu:{line}"

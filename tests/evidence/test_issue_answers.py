@@ -49,6 +49,13 @@ def test_memory_that_did_not_run_out() -> None:
     assert "**Claims that" not in answered(short)
 
 
+def test_a_claim_that_memory_did_not_run_out_is_held_against_the_log() -> None:
+    for claim in ("It is not out of memory.", "메모리 부족은 아닙니다.", "不是显存不足。", "メモリ不足ではありません。"):
+        assert "**Claims that" not in answered(f"{claim}\n\n{LOG}"), claim
+        short = f"{claim}\n\n```\nRuntimeError: CUDA error: out of memory\n```\n"
+        assert "the logs report that memory ran out" in part(answered(short), "Claims that"), claim
+
+
 def test_numbers_are_checked() -> None:
     text = answered(
         f"We have 1024 * 11008 = 11272193 floats and launch 65536 x 40000 threads; 16 x 4 = 64 is right.\n\n{LOG}"

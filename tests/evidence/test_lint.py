@@ -27,7 +27,7 @@ CL, CU, HIP = "k.cl", "k.cu", "k.hip"
 RULES = {
     "exit-before-barrier": (
         [(CL, "kernel void k(int n) {\n int i = get_global_id(0);\n if (i >= n) return;\n barrier(CLK_LOCAL_MEM_FENCE);\n}")],
-        "In k threads with (i >= n) return at k.cl:3, ahead of the barrier at k.cl:4",
+        "In k threads with (i >= n) return at k.cl:3, before the barrier at  k.cl:4",
         [(CU, """__global__ void uniform(int *x, int n) { if (n == 0) return; __syncthreads(); }
 __global__ void behind(int *x, int n) { __syncthreads(); if (threadIdx.x > n) return; x[0] = 1; }
 __global__ void by_block(int *x, int n) { if (blockIdx.x > n) return; __syncthreads(); }

@@ -13,7 +13,7 @@ from gpudx.model import Finding
 KNOWN = {
     # debuggers
     "[Switching focus to CUDA kernel 2, grid 9, block (3,0,0), thread (32,0,0), device 0, sm 1, warp 0, lane 0]\n"
-    "fold_rows () at /src/fold.cu:41\n41   while (done < rows) {": ("debugger-focus", "stands in fold_rows at src/fold.cu:41"),
+    "fold_rows () at /src/fold.cu:41\n41   while (done < rows) {": ("debugger-focus", "is in fold_rows at src/fold.cu:41"),
     "[agent]:\nMemory access fault at GPU Node: 1\nAddress: 0x7f10axxx (page not present;)": ("rocm-memory-fault", "0x7f10a000"),
     "Memory critical error by agent node-2 (Agent handle: 0x55) on address 0x7f0000. Reason: Memory in use.": (
         "rocm-memory-error",

@@ -14,6 +14,10 @@ from gpudx.evidence.logs._fold import read_log
 from gpudx.model import Finding
 
 LOUD = {
+    "windows-stop": (
+        "VIDEO_ENGINE_TIMEOUT_DETECTED (141)\nOne of the display engines failed to respond in timely fashion.\nMODULE_NAME: nvlddmkm",
+        "an engine of the device did not finish its work in time (VIDEO_ENGINE_TIMEOUT_DETECTED, 0x141)",
+    ),
     "amd-log": (
         """:3:rocvirtual.cpp           :2774: 5697 us: 91 : [tid:0x7f63] ShaderName : _Z5scalePfi
 :3:hip_memory.cpp           :578 : 5698 us: 91 : [tid:0x7f63] hipMemcpy: Returned hipErrorIllegalAddress : duration: 9 us""",
@@ -40,7 +44,7 @@ with expansion:
     "debug-agent": (
         """wave_7: pc=0x7fd4f0e8 (kernel_code_entry=0x7fd4f000 <void gather<4>(float*)>, kernargs=0x7f) (stopped, reason: MEMORY_VIOLATION)
 """,
-        "The kernel gather<4> touched memory that is not there, or may not be touched so (MEMORY_VIOLATION).",
+        "The kernel gather<4> accessed memory that is not mapped, or not for this kind of access (MEMORY_VIOLATION).",
     ),
     "amdgpu": (
         """[   12.5] amdgpu 0000:0a:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:32770)
@@ -60,7 +64,7 @@ READ of size 8 at 0x602000000018 thread T0
     "clang-resources": (
         """k.hip:9:1: remark: Function Name: _Z4foldPf [-Rpass-analysis=kernel-resource-usage]
 k.hip:9:1: remark:     VGPRs Spill: 2 [-Rpass-analysis=kernel-resource-usage]""",
-        "The compiler put 8 bytes of the registers of fold into memory (k.hip:9): slow, and no failure.",
+        "The compiler put 8 bytes of the registers of fold into memory (k.hip:9): slow, but no failure.",
     ),
     "compilers": (
         'src/fold.cu(12): error: identifier "widht" is undefined',
@@ -170,7 +174,7 @@ For debugging consider passing CUDA_LAUNCH_BLOCKING=1""",
     ),
     "rocm-fault": (
         "Memory access fault by GPU node-3 (Agent handle: 0x55) on address (nil). Reason: Page not present or supervisor privilege.",
-        "Work on the device touched memory that is not there (address 0x0); the runtime does not say which kernel.",
+        "Work on the device accessed memory that is not mapped (address 0x0); the runtime does not say which kernel.",
     ),
     "rocm-queue": (
         ":0:rocdevice.cpp            :2992: 40 us:  Callback: Queue 0x7d00 aborting with error : "

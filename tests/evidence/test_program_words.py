@@ -25,7 +25,7 @@ SAID = {
     # an error on the next line
     "Error using gpuArray\nThe CUDA error was:\ninvalid configuration argument": ("invalid-configuration", "a grid, block"),
     "terminate called after throwing an instance of 'thrust::system::system_error'\n  what():  for_each failed: invalid argument": (
-        "invalid-value", "a value that it does not take",
+        "invalid-value", "a value that it does not accept",
     ),
     "RuntimeError: src/indice.cu 57\ncuda execution failed with error 9": ("invalid-configuration", "a grid, block"),
     "Error in src/jit.cpp(152):\nOpenCL Error: Invalid Program Executable when calling clEnqueueNDRangeKernel": (

@@ -25,19 +25,19 @@ def only(text: str) -> DeviceFault:
     [
         (
             "Memory access fault by GPU node-2 (Agent handle: 0x5570) on address 0x7ff96a9ac000. Reason: Page not present or "
-            "supervisor privilege.", 0x7FF96A9AC000, 4096, None, "node-2", "touched memory that is not there",
+            "supervisor privilege.", 0x7FF96A9AC000, 4096, None, "node-2", "accessed memory that is not mapped",
         ),
         (
             "Memory access fault by GPU node-1 on address 0x901b09010. Reason: Write access to a read-only page.",
-            0x901B09010, 1, True, "node-1", "wrote to memory that is only for reading",
+            0x901B09010, 1, True, "node-1", "wrote to read-only memory",
         ),
         (
             "Memory access fault by GPU node-4 (Agent handle: 0x15) on address (nil). Reason: Unknown.",
-            0, 1, None, "node-4", "faulted, for a reason that is unknown",
+            0, 1, None, "node-4", "faulted for an unknown reason",
         ),
         (
             "System event (HSA_AMD_GPU_MEMORY_FAULT_EVENT: page not present or supervisor privilege, write access to a read-only "
-            "page)\nFaulting page: 0x7fbe4cc01000", 0x7FBE4CC01000, 4096, None, "", "touched memory that is not there",
+            "page)\nFaulting page: 0x7fbe4cc01000", 0x7FBE4CC01000, 4096, None, "", "accessed memory that is not mapped",
         ),
         (
             "[1.5] amdgpu 0000:c6:00.0: amdgpu: [gfxhub0] no-retry page fault (src_id:0 ring:24 vmid:3 pasid:32769)\n"
@@ -59,9 +59,9 @@ def test_addresses(text: str, address: int, span: int, writes: bool | None, devi
     [
         ("MEMORY_APERTURE_VIOLATION", "0x29", "out-of-bounds-access", "used an address that no memory can have"),
         ("ILLEGAL_INSTRUCTION", "0x2a", "wrong-architecture", "executed an instruction that this device does not have"),
-        ("MEMORY_FAULT", "0x2b", "out-of-bounds-access", "touched memory that is not there"),
+        ("MEMORY_FAULT", "0x2b", "out-of-bounds-access", "accessed memory that is not mapped"),
         ("EXCEPTION", "0x1016", "device-exception", "ended in an exception of the hardware"),
-        ("OUT_OF_RESOURCES", "0x1008", "launch-refused", "got no room for its stack"),
+        ("OUT_OF_RESOURCES", "0x1008", "launch-refused", "got no memory for its stack"),
         ("SOMETHING_NEW", "0x1", "device-exception", "failed (SOMETHING_NEW)"),
     ],
 )
@@ -142,7 +142,7 @@ def test_the_line_of_a_wave_is_the_place_only_of_traps() -> None:
     (trap,), (access,) = findings(wave.format("ASSERT_TRAP")), findings(wave.format("MEMORY_VIOLATION"))
     assert ", at src/blur.hip:7 (ASSERT_TRAP)." in trap.message
     assert "blur.hip" not in access.message
-    assert "it stood at src/blur.hip:7, which is at or behind the access" in [one.text for one in access.evidence]
+    assert "it was at src/blur.hip:7, which is at or behind the access" in [one.text for one in access.evidence]
 
 
 def test_newer_agents_name_the_kernel_in_the_line() -> None:

@@ -19,6 +19,82 @@ def first(text: str) -> Finding:
 
 # Each line, the kind of its first event, and a part of what is said.
 KNOWN = {
+    "BugCheck 119, {5, ffffbf0d, ffffbf1e, a11}\nProbably caused by : dxgmms2.sys ( dxgmms2!VidSchiReset+6ad )": (
+        "windows-stop",
+        "the driver in the report is dxgmms2",
+    ),
+    "LiveKernelEvent\nCode: 141\nParameter 1: ffffa68a": ("windows-stop", "VIDEO_ENGINE_TIMEOUT_DETECTED"),
+    "IMAGE_NAME:  nvlddmkm.sys": ("windows-stop", "points to nvlddmkm.sys"),
+    "FAILURE_BUCKET_ID:  0x116_IMAGE_nvlddmkm.sys": ("windows-stop", "VIDEO_TDR_FAILURE"),
+    "[ 9.123456] xe 0000:03:00.0: [drm] *ERROR* CRITICAL: Xe has declared device 0000:03:00.0 as wedged.": (
+        "device-wedged",
+        "gave the device up",
+    ),
+    "open model\nBuild program failed, err:-11 !\nCL ERROR CODE : -45, info:getKernel": ("build-program-failure", "did not compile"),
+    "[Tue Sep 10 09:37:12 2024] amdgpu: sq_intr: error, se 1, data 0x0, wave_id 1, cu_id 11, err_type 2": (
+        "device-page-fault",
+        "a wave accessed memory",
+    ),
+    "HIP error: the operation cannot be performed in the present state": ("illegal-state", "not possible in the state"),
+    "#0  0x00007ffff7cfde5c in pthread_kill () from /lib64/libc.so.6\n#1  0x00007ffff7c977fc in abort () from /lib64/libc.so.6\n"
+    "#2  0x00007ffff5a32375 in IGC::Analysis::findArgs(llvm::Instruction*) () from /lib64/libigc.so.1": (
+        "host-abort",
+        "inside a GPU driver or its compiler",
+    ),
+    "    State:          Waiting\n      Reason:       CrashLoopBackOff": ("process-ended", "Kubernetes waits"),
+    "Aborted (core dumped)\nigdrcl_lib/scheduler/build.make:61: recipe for target 'bin/x.bin' failed": ("host-abort", "printed before"),
+    "threads: Test Failed at /builds/gpu/test/execution.jl:1056\n  Expression: Array([1, 1]) == [3, 7]": ("test-failed", "threads"),
+    "CUDA: failed at /src/launch/alloc/build_timeout.cc:7": ("gpu-failure", "does not say which"),
+    "Fatal trap 12: page fault while in kernel mode": ("kernel-oops", "FreeBSD kernel itself"),
+    "// Error: ERROR   | [gpu] unable to initialize NVIDIA NVML: (3)": ("no-device", "could not be used"),
+    "Uncaught TypeError: GPUCommandEncoder.begin: Missing required 'load' member of GPUAttachment.": ("call-refused", "was refused"),
+    "nvgpu: 17000000.gpu gv11b_dump:294  [ERR]  [MMU FAULT] mmu engine id:  18, fault addr: 0x0": ("device-page-fault", "nvgpu"),
+    "Cuda error: 208[cudaGraphicsUnregisterResource(s.colors[i]);]": ("already-mapped", "mapped twice"),
+    "WARNING: bond too long (../bond_kokkos.cpp:136)": ("program-input-refused", "bond too long"),
+    "SparkException: Task 2 in stage 1568.0 failed 4 times: std::bad_alloc: RMM failure at arena.hpp:382: Maximum pool size exceeded": (
+        "memory-refused",
+        "An allocation was refused",
+    ),
+    "[ERROR] Failed to execute goal org.tools:test-plugin:2.22.0:test on project cudf: There are failures.": (
+        "gpu-failure",
+        "does not say which",
+    ),
+    "worker:java.lang.ExceptionInInitializerError": ("exception", "raised java.lang.ExceptionInInitializerError"),
+    "SYCL error: CHECK(op(ctx, dst)): Meet error in this line code!": ("status-without-a-name", "its meaning is not known"),
+    "clCompileProgram(): CL_OUT_OF_RESOURCES": ("build-failed", "The driver's compiler"),
+    "signal 6 (SIGABRT), code -1 (SI_QUEUE)\nbacktrace:\n  #00 pc 063fec  /lib64/libc.so (abort+156)\n"
+    "  #01 pc 2cfe5b8  /vendor/lib64/egl/libGLES_mali.so (llvm::report_fatal_error(llvm::Twine const&)+408)": (
+        "host-abort",
+        "the compiler of a GPU driver gave up",
+    ),
+    "[ 9.123456] amdgpu 0000:c5:00.0: [drm] device wedged, but recovered through reset": ("gpu-reset", "reset the device"),
+    "[ 27.270227] mali fb000000.gpu: SAVED_CMD_PTR: 0x5fffe6b190": ("queue-dump", "state of its queues"),
+    "[ 10.287620] NVRM: GPU6 _boot: (the GPU is likely in a bad state and may need to be reset)": ("driver-error", "nvrm"),
+    "E Adreno-GSL: <entry:878>: open(/dev/kgsl-3d0) failed, errno 2: No such file or directory": ("no-device", "device file"),
+    "Number of platforms    1\n  Platform Name   Fast Compute\nNumber of devices      0": ("no-device", "No device was found"),
+    "MESA: error: tile_alloc_render_buffer:1612 pixmap_from_buffer[s] failed": ("gpu-failure", "does not say which"),
+    "OpenCL: cuMemAlloc() failed on device 0": ("memory-refused", "An allocation was refused"),
+    "cycles: Failed to build BLAS": ("object-not-created", "could not be created"),
+    "### HCC RUNTIME ERROR: Fail to find compatible kernel at file:/lib/amp.cpp line:344": ("wrong-device-code", "not fit this device"),
+    "RuntimeError: INTERNAL: Failed to launch ROCm kernel: fold with block dimensions: 64x1x1: hipError_t(98)": (
+        "invalid-device-function",
+        "no code of this kernel",
+    ),
+    "E status_macros.cc:56] INTERNAL: RET_CHECK failure (xla/service/gpu/emit.cc:114) rank > 0": ("check-failed", "rank > 0"),
+    "GPU: ERROR: Memory object allocation failure in cl::CommandQueue::enqueueNDRangeKernel()": (
+        "mem-object-allocation-failure",
+        "could not be allocated",
+    ),
+    "   12 - kernels/fold.tst (Subprocess aborted)": ("test-failed", "kernels/fold.tst"),
+    "TIMEOUT: //render/tests:fold_test (Summary)": ("test-failed", "//render/tests:fold_test"),
+    "drm_bo_context_exec() failed: Input/output error": ("launch-failed", "earlier work may have caused it"),
+    "[15844:15888:ERROR:stub.cc(508)] : SharedImage: context already lost": ("device-lost", "The device was lost"),
+    "RuntimeError: CUDA driver error: device not ready": ("not-ready", "had not finished"),
+    "RuntimeError: CUDA error: operation would make the legacy stream depend on a capturing blocking stream": (
+        "stream-capture-implicit",
+        "on the default stream",
+    ),
+    "creating device 0 (name: Tesla)\nTerminated": ("process-ended", "SIGTERM"),
     "vkQueueSubmit failed -4": ("status-device-lost", "VK_ERROR_DEVICE_LOST"),
     "queue.cc:114: UNKNOWN; VkResult=4294967283; while invoking": ("status-unknown", "VK_ERROR_UNKNOWN"),
     "ERROR hal: VALIDATION [VUID-VkFramebufferCreateInfo-flags-zerobitmask (0x0)]": ("vulkan-rule", "breaks a rule of Vulkan"),
@@ -308,7 +384,7 @@ def test_next_steps_fit_the_system() -> None:
     assert steps(windows) == "set CUDA_LAUNCH_BLOCKING=1&& app.exe"
     android = "F/libc    (77): Fatal signal 11 (SIGSEGV), code 1 (SEGV_MAPERR), fault addr 0x18 in tid 7\n"
     assert steps(android).startswith("adb ")
-    assert steps("C:\\x>app.exe\nclFinish failed: CL_OUT_OF_RESOURCES\n") == "", "no switch of another interface"
+    assert steps("C:\\x>app.exe\nclFinish failed: CL_OUT_OF_RESOURCES\n").startswith("wevtutil "), "no switch of another interface"
     assert "gpudx" not in fit("gpudx doctor -v", system="macos")
 
 
@@ -463,3 +539,13 @@ The exception was triggered at PC 0x7fc63f7a0d60  scale_rows(float*, unsigned in
     found = first(text)
     assert found.message.startswith("The kernel scale_rows (grid 128,1,1, block 256,1,1) faulted on the device at rows.cu:9: ")
     assert any("in thread (32,0,0) of block (8,0,0)" in one.text for one in found.evidence)
+
+
+def test_a_part_that_the_program_does_without_is_no_failure() -> None:
+    text = "NVIDIA NVML library not found, temperature monitoring is disabled.\nCUDA error: the launch timed out and was terminated\n"
+    assert [one.id for one in findings(text) if one.severity == "error"] == ["log-launch-timeout"]
+
+
+def test_a_build_on_the_command_line_has_no_program_to_run() -> None:
+    text = "C:\\x\\include\\crt/host_config.h(153): fatal error C1189: #error: old compiler; may cause compilation failure\n"
+    assert steps(text) == "nvcc --version"

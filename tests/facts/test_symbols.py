@@ -414,6 +414,7 @@ def test_cplusplus_names(tmp_path: Path) -> None:
         ("_ZL4workv", "work"),
         ("_ZN5outer5ThingC2Ev", "outer::Thing::Thing"),
         ("_ZN5outer5ThingD1Ev", "outer::Thing::~Thing"),
+        ("_ZN5outer5ThingD4Ev", "outer::Thing::~Thing"),
         ("_ZNK5outer5Thing3getEv", "outer::Thing::get"),
         ("_ZNSt6thread4joinEv", "std::thread::join"),
         ("_ZN12_GLOBAL__N_14workEv", "(anonymous namespace)::work"),

@@ -7,11 +7,14 @@ import random
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 from support.opencl import Loader, OpenCL, find_loader
+from support.simulated import SLOW
 
 from gpudx.elf.image import Image
 from gpudx.facts.symbols import Symbols
@@ -279,21 +282,31 @@ def words_of(trace: Trace) -> LastWords:
     return trace.last_words
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        ("-g", "-O0"),
-        ("-g", "-O2"),
-        ("-g", "-O2", "-fomit-frame-pointer", "-mavx2"),
-        ("-g", "-O1", "-fno-omit-frame-pointer"),
-        ("-g", "-O3", "-no-pie", "-fno-plt"),
-        ("-g", "-Os", "-Wl,-z,noseparate-code"),
-        ("-g", "-O2", "-fcf-protection=full"),
-    ],
-    ids=" ".join,
-)
-def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("app"), *request.param)
+FLAGS = [
+    ("-g", "-O0"),
+    ("-g", "-O2", "-fomit-frame-pointer", "-mavx2"),
+    ("-g", "-O3", "-no-pie", "-fno-plt"),
+    ("-g", "-O2"),
+    ("-g", "-O1", "-fno-omit-frame-pointer"),
+    ("-g", "-Os", "-Wl,-z,noseparate-code"),
+    ("-g", "-O2", "-fcf-protection=full"),
+]
+MOST_DIFFERENT = 3
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    return cache(lambda *flags: build(tmp_path_factory.mktemp("app"), *flags))
+
+
+@pytest.fixture(scope="module", params=FLAGS, ids=" ".join)
+def every_app(request: pytest.FixtureRequest, built: Callable[..., Path]) -> Path:
+    return built(*request.param)
+
+
+@pytest.fixture(scope="module", params=FLAGS if SLOW else FLAGS[:MOST_DIFFERENT], ids=" ".join)
+def app(request: pytest.FixtureRequest, built: Callable[..., Path]) -> Path:
+    return built(*request.param)
 
 
 @pytest.fixture(scope="module")
@@ -313,8 +326,8 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("mode", WHOLE)
-def test_every_frame_is_named(app: Path, mode: str) -> None:
-    assert host_stack(recorded(app, mode)) == tuple(frame(marker) for marker in WHOLE[mode])
+def test_every_frame_is_named(every_app: Path, mode: str) -> None:
+    assert host_stack(recorded(every_app, mode)) == tuple(frame(marker) for marker in WHOLE[mode])
 
 
 @pytest.mark.parametrize(("mode", "address"), [("null call", 0), ("wild call", 0x48008)])

@@ -18,6 +18,7 @@ from typing import Any
 
 import psutil
 import pytest
+from support import forked
 from support.ray_host import TOKEN, hosted, one_node
 
 import gpudx
@@ -66,8 +67,7 @@ def cluster(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactor
 
 
 def flake(environment: dict[str, str], place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gpudx", "flake", *words]
-    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    return forked.gpudx("flake", *words, cwd=place, env=environment, timeout=120)
 
 
 def app(place: Path, *lines: str) -> None:

@@ -25,11 +25,11 @@ def incident(kit: Kit, folder: Path, name: str, **more: str) -> tuple[Case, str]
     return investigated(kit, folder, replace(built, environment={**built.environment, **found.environment, **more}))
 
 
-def investigated(kit: Kit, folder: Path, built: Built, *more: str) -> tuple[Case, str]:
+def investigated(kit: Kit, folder: Path, built: Built, *more: str, word: str = "") -> tuple[Case, str]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("GPUDX_", "HIP_", "LD_"))}
     env = {**clean, "PYTHONPATH": PYTHONPATH, "GPUDX_LIB": str(kit.recorder), "NO_COLOR": "1"}
     env |= built.environment
-    words = ["investigate", *more, "--case", folder / "case", "--", built.program]
+    words = ["investigate", *more, "--case", folder / "case", "--", built.program, *filter(None, [word])]
     done = forked.gpudx(*words, env=env, timeout=280)
     return casefile.read(folder / "case"), done.stdout + done.stderr
 
@@ -81,6 +81,63 @@ def test_memory_of_another_device(kit: Kit, tmp_path: Path) -> None:
     rivals = ("order-or-timing", "copy-engines", "threads-collide", "read-before-write", "out-of-bounds-access")
     assert "confirmed" not in {status(case).get(name) for name in rivals}, said
     assert rates(case) == {"recorded": (2, 2)}, said
+
+
+def without_address(kit: Kit, folder: Path, word: str, **more: str) -> tuple[Case, str]:
+    """The device faults, and neither an argument nor the runtime says where."""
+    built = kit.hip_program("tables")
+    return investigated(kit, folder, replace(built, environment=built.environment | QUICK | more), word=word)
+
+
+QUICK = {"GPUDX_HIP_SIM_DELAY_MS": "1"}
+
+
+@pytest.mark.parametrize("more", [{}, {"GPUDX_HIP_SIM_FAULT": "queue-fault"}])
+def test_freed_memory_that_no_argument_shows(kit: Kit, tmp_path: Path, more: dict[str, str]) -> None:
+    case, said = without_address(kit, tmp_path, "freed", **more)
+    best = case.diagnosis[0]
+    assert (best.cause, best.status) == ("use-after-free", "confirmed") and best.guilty is not None, said
+    assert (best.guilty.kernel, best.guilty.launch) == ("gather", 2), said
+    assert best.guilty.allocation is not None and best.guilty.allocation.state == "freed", said
+    assert rates(case) == {"recorded": (2, 2), "kept": (0, 2), "roomy": (1, 1), "poisoned": (1, 1)}, said
+    assert "is the only one that had been freed by then (hipFree at tables.hip:50)" in " ".join(said.split()), said
+
+
+def test_an_index_past_the_end_that_no_argument_shows(kit: Kit, tmp_path: Path) -> None:
+    case, said = without_address(kit, tmp_path, "past")
+    best = case.diagnosis[0]
+    assert (best.cause, best.status) == ("out-of-bounds-access", "confirmed") and best.guilty is not None, said
+    assert (best.guilty.kernel, best.guilty.launch) == ("gather", 1), said
+    seen = rates(case)
+    assert seen["roomy"] == (0, 2) and sum(runs for _, runs in seen.values()) <= 6, said
+
+
+def test_uninitialized_indices_are_not_taken_for_freed_memory(kit: Kit, tmp_path: Path) -> None:
+    """A list that is never written holds what freed memory held. If that stays, the list is fresh, and the program passes."""
+    pool = {"GPUDX_HIP_SIM_POOL": "keep"}
+    built = kit.hip_program("tables")
+    assert [kit.run_hip(built, "stale", GPUDX_MEMORY=setting, **pool).returncode for setting in ("", "freed")] == [1, 0]
+    case, said = without_address(kit, tmp_path, "stale", **pool)
+    assert "use-after-free" not in {entry.cause for entry in case.diagnosis if entry.status == "confirmed"}, said
+    assert rates(case)["kept"] == (0, 1), said
+
+
+def test_an_index_far_outside_is_confirmed_as_nothing(kit: Kit, tmp_path: Path) -> None:
+    """What neither experiment removes stays a suspicion, and not for 30 runs."""
+    case, said = without_address(kit, tmp_path, "far")
+    assert "confirmed" not in {entry.status for entry in case.diagnosis}, said
+    assert "the fault is not a short way past the end of a buffer" in " ".join(said.split()), said
+    assert sum(runs for _, runs in rates(case).values()) <= 10, said
+
+
+def test_the_correct_program_passes_with_its_memory_kept_and_roomy(kit: Kit, tmp_path: Path) -> None:
+    built = kit.hip_program("tables")
+    for setting in ("", "freed", "room"):
+        ran = kit.run_hip(built, "good", GPUDX_MEMORY=setting)
+        assert ran.returncode == 0
+    case, said = without_address(kit, tmp_path, "good")
+    assert not any(entry.status in ("confirmed", "likely") for entry in case.diagnosis), said
+    assert not {"kept", "roomy"} & rates(case).keys(), said
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ def test_a_wave_of_another_kernel_accuses_no_launch(case: tuple[Path, int], tmp_
     run, _ = case
     _, _, wave = WAVES["debug agent"].partition("{page:#x}\n")
     told = explained(wave.replace("touch(", "blur(").format(low=0x1000, high=1), tmp_path, run)[1]
-    assert "The kernel blur touched memory" in told and "launch 1" not in told
+    assert "The kernel blur accessed memory" in told and "launch 1" not in told
 
 
 def test_an_address_of_nothing_that_was_recorded_accuses_nobody(case: tuple[Path, int], tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
-"""HIP that is made out of OpenCL is one program, recorded once. The runtime is a little one of our own (programs/over_opencl.c) over the
-OpenCL of this machine, which really runs the kernel."""
+"""HIP that is made out of OpenCL or Level Zero is one program, recorded once. The runtimes are little ones of our own: over the OpenCL of
+this machine, which really runs the kernel (programs/over_opencl.c), and over the loader of Level Zero, which has no device to run it on
+(programs/over_level_zero.c)."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from hip_kit import HERE, Kit
 from gpudx.lab.build import Built
 
 RESULT = "56, 0 failed\n"
+LOADERS = (os.environ.get("GPUDX_TEST_LEVEL_ZERO", ""), "/usr/lib/x86_64-linux-gnu/libze_loader.so.1", "/usr/lib64/libze_loader.so.1")
 
 
 def built(kit: Kit, *flags: str) -> Path:
@@ -50,3 +53,19 @@ def test_the_layer_beneath_is_told_with_the_device(kit: Kit) -> None:
     trace = kit.run_hip(Built(built(kit)), OPENCL_LAYERS=str(kit.recorder)).trace()
     (note,) = of(decode(trace), "note_device")
     assert trace.text(note.position, "text2") == "HIP 6.0 over OpenCL"
+
+
+def test_over_level_zero_it_is_recorded_once_too(kit: Kit) -> None:
+    loader = next((path for path in map(Path, filter(None, LOADERS)) if path.exists()), None)
+    if loader is None:
+        pytest.skip("Level Zero's loader is not installed (apt install libze1)")
+    words = ["gcc", "-shared", "-fPIC", "-w", HERE / "programs/over_level_zero.c", loader, f"-Wl,-rpath,{loader.parent}"]
+    library = kit.built("libhipze.so.0", *words, "-Wl,-soname,libhipze.so.0")
+    program = kit.built("over-ze", "gcc", "-w", HERE / "programs/over.c", library, f"-Wl,-rpath,{library.parent}")
+    ran = kit.run_hip(Built(program))
+    assert ran.returncode == 0 and ran.stdout == RESULT
+    trace = ran.trace()
+    calls = decode(trace)
+    (note,) = of(calls, "note_device")
+    assert trace.text(note.position, "text2") == "HIP 6.0 over Level Zero"
+    assert len(of(calls, "hipModuleLaunchKernel")) == 3 and len(of(calls, "hipMalloc")) == 1

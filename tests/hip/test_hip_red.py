@@ -59,9 +59,9 @@ def test_serialised_every_launch_is_looked_at(kit: Kit) -> None:
     assert unclear.attribution == "unknown"
     ran = run(kit, "free", "28", "same", GPUDX_SERIALISE="1")
     (one,) = found(ran)
-    assert one.site is not None and one.site.launch == 2 and one.attribution in ("this", "probable")
+    assert one.site is not None and one.site.launch == 2 and one.attribution == "this"
     (best, *_) = diagnose([one], Outcome("passed", "The program ended.", 0))
-    assert (best.cause, best.status) == ("write-outside-allocation", "likely")
+    assert (best.cause, best.status) == ("write-outside-allocation", "confirmed")
     assert counts(ran)["checks"] >= 3
 
 

@@ -17,13 +17,16 @@ from support.own import PYTHONPATH
 from gpudx.backends.hip import DEVICE, agent
 from gpudx.backends.hip.simulated import SHAPE
 
-pytestmark = pytest.mark.skipif(DEVICE.exists(), reason="the page quotes the simulated runtime")
+pytestmark = [
+    pytest.mark.docs,
+    pytest.mark.skipif(DEVICE.exists(), reason="the page quotes the simulated runtime"),
+]
 PAGE = (ROOT / "docs/amd.md").read_text()
 STORY = PAGE[PAGE.index("## From ") : PAGE.index("## Versions")]
 BLOCKED = "RoPE Q launch failed: an illegal memory access was encountered"
 COPY = "hipMemcpy D2H failed: an illegal memory access was encountered"
 BY_SIZE = "it has room for 16,384 values, the sizes passed with it need 32,768."
-BY_PAGE = "and the launch uses 32,768 = 64 x 512."
+BY_PAGE = "and the access was to element 16,384: argument 3 x argument 4 is 32,768."
 LINE = "main.cpp:161"
 CALLER = "main.cpp:161 in main"
 ABORTS = {"GPUDX_HIP_SIM_FAULT": "abort"}
@@ -34,7 +37,6 @@ COMMANDS: dict[str, list[tuple[dict[str, str], str]]] = {
     "HSA_ENABLE_SDMA=0 ./decode": [({}, COPY)],
     "gpudx doctor": [({}, "HIP 7: --fence stops accesses at pages")],
     "gpudx run -- ./decode": [({}, BY_SIZE), ({}, LINE), (ABORTS, BY_PAGE), (ABORTS, LINE)],
-    "gpudx run --stacks -- ./decode": [({}, BY_SIZE), ({}, CALLER), (ABORTS, CALLER)],
     "gpudx investigate -- ./decode": [({}, CALLER), (ABORTS, CALLER)],
     "gpudx run --serialise -- ./decode": [({"GPUDX_CRUMBS": "off"}, BY_SIZE)],
     "gpudx run --fence -- ./decode": [({}, BY_SIZE), (ABORTS, BY_PAGE)],

@@ -45,3 +45,13 @@ def test_an_interpreter_is_nobody_s_own(path: str) -> None:
 
 def test_programs_are(tmp_path: Path) -> None:
     assert is_own("/home/u/python3.11/app") and is_own("/home/u/build/libpythonic.so")
+
+
+def test_libraries_of_an_environment_are_not_the_users(tmp_path: Path) -> None:
+    """Wheels of vendors put them into lib/ itself; a build folder beside the environment stays the user's."""
+    for name in ("pyvenv.cfg", "conda-meta"):
+        environment = tmp_path / "project" / f"env-{name}"
+        (environment / "lib/deep").mkdir(parents=True)
+        (environment / name).touch()
+        assert not is_own(str(environment / "lib/libvendor.so")) and not is_own(str(environment / "lib/deep/libvendor.so"))
+    assert is_own(str(tmp_path / "project/build/libmine.so"))

@@ -23,6 +23,7 @@ class Planted:
     sizes: str
     arguments: tuple[str, ...]
     text: str
+    first: int = 0  # lines of the file before the text
 
     def source(self, faulty: bool) -> str:
         return VARIANT.sub(lambda match: match[1 if faulty else 2], self.text).replace(
@@ -34,16 +35,18 @@ class Planted:
 
     @property
     def lines(self) -> set[int]:
-        """Where the fault may be reported."""
-        return {number for number, line in enumerate(self.text.splitlines(), 1) if "/*!*/" in line}
+        """Where the fault may be reported: the lines of the file, or of the text where the file does not have it as it is."""
+        found = {number for number, line in enumerate(self.text.splitlines(), 1) if "/*!*/" in line}
+        return found | {number + self.first for number in found}
 
 
 def read(path: Path) -> list[Planted]:
-    parts = re.split(r"^//== (.*)\n", path.read_text(), flags=re.M)[1:]
-    out = []
-    for head, text in zip(parts[::2], parts[1::2], strict=True):
+    parts = re.split(r"^//== (.*)\n", path.read_text(), flags=re.M)
+    out, first = [], parts[0].count("\n")
+    for head, text in zip(parts[1::2], parts[2::2], strict=True):
         name, sizes, arguments = (word.strip() for word in head.split("|"))
-        out.append(Planted(name, path.stem, sizes, tuple(arguments.split()), text))
+        out.append(Planted(name, path.stem, sizes, tuple(arguments.split()), text, first + 1))
+        first += 1 + text.count("\n")
     return out
 
 

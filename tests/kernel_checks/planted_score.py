@@ -37,8 +37,9 @@ def score(case: Path, files: Collection[str] = ()) -> tuple[list[str], list[str]
     said: dict[str, list[tuple[str, int]]] = {}
     for finding in findings:
         kind = finding["id"].removeprefix("kernel-check-")
-        line = finding["access"]["source"].rpartition(":")[2].removeprefix("line ")
-        said.setdefault(finding["site"]["kernel"], []).append((kind, int(line)))
+        shown = finding["access"]["source"].rpartition(":")[2].removeprefix("line ")
+        lines = {int(shown), int(dict(finding["facts"])["line"])}  # the line to change, and the one of the access or barrier
+        said.setdefault(finding["site"]["kernel"], []).extend((kind, line) for line in sorted(lines))
     found, missed, accused = [], [], []
     for one in (one for one in every() if not files or one.file in files):
         faulty = said.get(one.kernel(True), [])

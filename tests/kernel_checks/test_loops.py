@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("clang.cindex")
 pytest.importorskip("pyopencl")
 
+from support.simulated import crossed
 from test_running import HERE, findings, platform, sanitized
 
 __all__ = ["platform"]
@@ -19,6 +20,10 @@ LOOPS = {  # kernel: the condition, and what is said about its numbers
     "around": ("`left != 0`", ("`left` is ", " and still changes")),
     "closer": ("`!(error < 0.001f)`", ("`error` stays NaN", "`x` is ", "and still changes")),
     "open_end": ("`for (;;)`", ("`at` stays 3.",)),
+    "beyond": ("`i < last`", ("`last` stays 4,294,967,196", "`i` is ")),
+    "narrow": ("`i < (0 ? n : n + 200)`", ("`i` is ", "and still changes")),
+    "downwards": ("`i >= 0`", ("`i` is ", "and still changes")),
+    "probing": ("`1`", ("`at` is ", "and still changes")),
 }
 
 
@@ -28,7 +33,7 @@ def found(platform: dict[str, str], case: Path, name: str, how: str) -> list[dic
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize(("name", "platform"), crossed(list(LOOPS), ("pocl", "intel")), indirect=["platform"])
 def test_the_loop_is_named_with_its_numbers(platform: dict[str, str], tmp_path: Path, name: str) -> None:
     (one,) = found(platform, tmp_path / "case", name, "wrong")
     condition, told = LOOPS[name]
@@ -38,6 +43,15 @@ def test_the_loop_is_named_with_its_numbers(platform: dict[str, str], tmp_path: 
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", [*LOOPS, "long_one"])
+@pytest.mark.parametrize(("name", "platform"), crossed([*LOOPS, "long_one"], ("intel", "pocl")), indirect=["platform"])
 def test_loops_that_end_are_not_accused(platform: dict[str, str], tmp_path: Path, name: str) -> None:
     assert found(platform, tmp_path / "case", name, "right") == []
+
+
+@pytest.mark.timeout(600)
+def test_a_search_without_an_end_is_told_by_what_it_reads(platform: dict[str, str], tmp_path: Path) -> None:
+    (one,) = found(platform, tmp_path / "case", "probing", "wrong")
+    told = " ".join(line["text"] for line in one["evidence"])
+    assert "the loop ends only where `0 ? found > 50 : found < 0` is true, which depends on `k[at]`" in told
+    assert "argument 2 `n` is 100" in told and "`k` has 100 elements" in told
+    assert "an element of `k` fulfils" in one["steps"][0] and "after 100 iterations" in one["steps"][0]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpudx.kernel_checks.errors import Unsupported
-from gpudx.kernel_checks.preprocess import Preprocessor
+from gpudx.kernel_checks.preprocess import Preprocessor, as_numbered
 
 DEVICE = {"__OPENCL_C_VERSION__": "120", "cl_khr_fp64": "1"}
 
@@ -102,3 +102,18 @@ def test_a_file_that_includes_itself_ends(tmp_path: Path) -> None:
     (tmp_path / "me.h").write_text('#include "me.h"\n')
     with pytest.raises(Unsupported, match="nested too deeply"):
         expanded('#include "me.h"\n', folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("a\nb", "a\nb"),
+        ("#define X 1\n#line 1\na\nb", "a\nb"),
+        ("a\n#line 4\nd", "a\n\n\nd"),
+        ('a\n#line 9 "other.cl"\nnot here\n', "a"),
+        ("#line 99999999999\na", ""),
+        ("", ""),
+    ],
+)
+def test_lines_stand_where_their_numbers_say(source: str, text: str) -> None:
+    assert as_numbered(source) == text

@@ -16,6 +16,7 @@ from gpudx.kernel_checks.rewriting import ALL, USUAL, rewrite
 from gpudx.kernel_checks.syntax import Tree
 
 EVERYTHING = frozenset(ALL)
+AS_TYPE = [f"-Das_{name}(x)=__builtin_astype((x), {name})" for name in ("uint", "ulong", "float", "double")]  # drivers' headers have them
 GOOD = "__kernel void k(__global float *a, int n) { int i = get_global_id(0); if (i < n) a[i] += 1.0f; }\n"
 
 
@@ -42,7 +43,7 @@ def plan(source: str, checks: frozenset[str] = USUAL, options: str = ""):  # typ
 def test_the_result_is_opencl_c(source: str) -> None:
     for checks in (EVERYTHING, USUAL, frozenset({"bounds"})):
         text = plan(source, checks).text
-        Tree(text, 120, 64, [])  # raises where clang finds an error
+        Tree(text, 120, 64, AS_TYPE)  # raises where clang finds an error
 
 
 @pytest.mark.parametrize("standard", ["CL2.0", "CL3.0"])
@@ -258,3 +259,11 @@ def test_private_arrays_are_measured_from_the_source() -> None:
     assert arrays is not None and (arrays.bytes, arrays.largest, arrays.largest_bytes) == (403, "t", 400)
     assert of_kernel(source, "-DN=100", "other") is None
     assert of_kernel("__kernel void k( {", "", "k") is None
+
+
+def test_arrays_that_casts_can_widen_keep_a_common_alignment() -> None:
+    body = "__local float t[20]; __local int n[2]; float4 v[2]; t[0] = n[0] = 1; v[0] = 0; o[0] = t[0];"
+    source = f"__kernel void k(__global float *o) {{ {body} }}"
+    text = rewrite(source, "", Device()).rewritten.text
+    assert "__attribute__((aligned(16))) __local float t[20]" in text
+    assert "aligned(16))) __local int n" not in text and "aligned(16))) float4" not in text

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 from lab_kit import Build
 
-from gpudx.lab import run_recorded
 from gpudx.lab.loaded import Presence, inconclusive, instruments, judge
 from gpudx.lab.proc_watch import Look
 from gpudx.lab.program import Program, inspect, interpreter
-from gpudx.lab.recorded import RunResult
+from gpudx.lab.recorded import RunResult, run_recorded
 from gpudx.lab.roll import RollEntry
 
 EXIT_3 = "int main(void){return 3;}"
@@ -225,8 +224,8 @@ def test_the_diagnosis() -> None:
     entry = inconclusive(presence)
     assert entry.status == "inconclusive"
     assert entry.summary.startswith("The recorder was not loaded into the process that failed: /app")
-    assert entry.evidence[0].text == "The recorder reported only from: /sh."
-    assert inconclusive(judge(run_with([], []), dynamic)).evidence[0].text.startswith("The recorder reported from no")
+    assert entry.evidence[0].text == "The recorder was loaded only into: /sh."
+    assert inconclusive(judge(run_with([], []), dynamic)).evidence[0].text.startswith("The recorder was loaded into no")
 
 
 def test_the_instruments() -> None:

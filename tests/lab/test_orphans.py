@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from test_recorded import start, wait_for
 
-from gpudx.lab import run_recorded
+from gpudx.lab.recorded import run_recorded
 
 
 def _gone(pid: int, seconds: float = 15) -> bool:

@@ -192,10 +192,51 @@ def test_the_bundled_opencl_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     sys.path_importer_cache.clear()
     assert opencl.bundled_loader() is None
     (tmp_path / "pyopencl/.libs/libOpenCL-1234.so.1.0.0").write_text("")
+    monkeypatch.setattr(opencl, "VENDORS", tmp_path)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    assert opencl.bundled_loader() is None  # a loader, and no driver for it
+    (tmp_path / "vendor.icd").write_text("")
+    home = {"PYOPENCL_HOME": str(tmp_path / "pyopencl")}
     found = opencl.bundled_loader()
-    assert found is not None
-    assert found.library.name == "libOpenCL-1234.so.1.0.0"
-    assert found.environment == {"PYOPENCL_HOME": str(tmp_path / "pyopencl")}
+    assert found is not None and found.library.name == "libOpenCL-1234.so.1.0.0" and found.environment == home
+    monkeypatch.setattr(opencl.icds, "_processor", lambda: ZEN_5.replace("26", "25"))
+    pocl = tmp_path / "pyopencl/.libs/libpocl-1.so"
+    pocl.write_text("")
+    found = opencl.bundled_loader()
+    assert found is not None and found.environment == home | {"OCL_ICD_VENDORS": str(pocl)}
+
+
+ZEN_5 = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n"
+
+
+@pytest.mark.parametrize(
+    ("processor", "compiles"),
+    [
+        (ZEN_5, False),
+        (ZEN_5.replace("26", "25"), True),
+        (ZEN_5.replace("AuthenticAMD", "GenuineIntel"), True),
+        ("Processor\t: AArch64\n", True),
+    ],
+)
+def test_processors_that_the_driver_of_the_wheel_compiles_for(processor: str, compiles: bool) -> None:
+    from gpudx.backends.opencl import icds
+
+    assert icds.wheel_compiles(processor) is compiles
+
+
+def test_intels_driver_is_taken_where_the_wheels_does_not_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpudx.backends.opencl import icds
+
+    driver = tmp_path / "lib/libintelocl.so"
+    driver.parent.mkdir()
+    driver.write_text("")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/own")
+    monkeypatch.setattr(icds, "_processor", lambda: ZEN_5)
+    (found,) = icds.of_packages()
+    assert found == {"OCL_ICD_VENDORS": str(driver), "LD_LIBRARY_PATH": f"{tmp_path}/lib:/own"}
 
 
 def test_is_there_a_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

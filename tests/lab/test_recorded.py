@@ -15,9 +15,9 @@ from lab_kit import Build
 
 import gpudx
 from gpudx.errors import UserError
-from gpudx.lab import run_recorded
 from gpudx.lab.environment import keep_bytes, prepend, recorded_environment
 from gpudx.lab.outcome import duration, outcome
+from gpudx.lab.recorded import run_recorded
 from gpudx.lab.roll import RollKind
 from gpudx.model.how import How
 
@@ -380,7 +380,7 @@ def test_a_program_that_signals_its_own_group_is_not_interrupted(recorder: Path,
     code = f"""
 import os
 from pathlib import Path
-from gpudx.lab import run_recorded
+from gpudx.lab.recorded import run_recorded
 os.setsid()
 run = run_recorded(["sh", "-c", "trap '' TERM; kill -TERM 0; sleep 0.1; exit 4"], Path({str(tmp_path)!r}))
 print(run.returncode, run.interrupted)

@@ -14,11 +14,11 @@ from support.sanitizer import report
 
 from gpudx.backends.cuda import sanitizer
 from gpudx.errors import UserError
-from gpudx.lab import run_recorded, sanitized
+from gpudx.lab import sanitized
 from gpudx.lab.loaded import Presence, judge
 from gpudx.lab.outcome import outcome
 from gpudx.lab.program import inspect
-from gpudx.lab.recorded import RunResult
+from gpudx.lab.recorded import RunResult, run_recorded
 from gpudx.model.how import How
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from killing import kill_once
 from native_kit import Kit
+from support.simulated import SLOW
 
-KILLS = 20
+KILLS = 20 if SLOW else 10
 
 
 @pytest.mark.parametrize("keep", ["all", str(512 << 10)])

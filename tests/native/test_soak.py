@@ -7,18 +7,21 @@ from pathlib import Path
 
 import pytest
 from support.builds import ROOT
+from support.simulated import SLOW
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import soak
+
+PROGRAMS = 10 if SLOW else 4
 
 
 @pytest.mark.parametrize("name", list(soak.DRIVERS))
 def test_a_short_round(name: str, tmp_path: Path) -> None:
     if lacking := soak.missing(name):
         pytest.skip(lacking)
-    runs, wrong = soak.soak(name, seed=7, programs=10, rounds=1, folder=tmp_path)
-    assert runs == 10
+    runs, wrong = soak.soak(name, seed=7, programs=PROGRAMS, rounds=1, folder=tmp_path)
+    assert runs == PROGRAMS
     assert not wrong, "\n".join(wrong)
 
 

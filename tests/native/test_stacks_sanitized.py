@@ -94,11 +94,30 @@ def test_a_signal_handler_asks_nothing_of_python(kit: Kit, python: Path) -> None
     assert in_handler and in_handler.addresses and not in_handler.python
 
 
-def test_off_unless_asked_for(kit: Kit, python: Path) -> None:
-    for env in ({}, {"GPUDX_STACKS": "0"}):
-        trace = ask(kit, python, "held", env).trace()
-        assert stacks(trace) == [None] * 200
-        assert not answers(trace)
+def test_python_is_not_asked_unless_asked_for(kit: Kit, python: Path) -> None:
+    trace = ask(kit, python, "held", {}).trace()
+    assert all(stack and not stack.python and len(stack.addresses) >= 2 for stack in stacks(trace))
+    assert answers(trace) == {NONE: 200}
+
+
+def test_no_stack_at_all(kit: Kit, python: Path) -> None:
+    trace = ask(kit, python, "held", {"GPUDX_STACKS": "0"}).trace()
+    assert stacks(trace) == [None] * 200 and not answers(trace)
+
+
+def test_the_first_of_each_thread_and_then_one_now_and_then(kit: Kit, python: Path) -> None:
+    trace = ask(kit, python, "ending", {}).trace()
+    facts = derive(trace)
+    found = stacks(trace)
+    for thread in np.unique(facts.launches.tid):
+        mine = [stack for stack, tid in zip(found, facts.launches.tid, strict=True) if tid == thread]
+        assert all(mine[:256])
+    assert 256 <= answers(trace)[NONE] < 600
+
+
+def test_a_stack_does_not_change_the_numbers_of_calls(kit: Kit, python: Path) -> None:
+    many, none = (ask(kit, python, "held", env).trace() for env in ({}, {"GPUDX_STACKS": "0"}))
+    assert len(many) == len(none) and derive(many).launches.position.tolist() == derive(none).launches.position.tolist()
 
 
 def test_a_c_program_shows_its_lines(kit: Kit) -> None:

@@ -154,6 +154,16 @@ def test_arithmetic_that_can_make_nan(tmp_path: Path) -> None:
     compiles(done, tmp_path)
 
 
+def test_operands_of_single_precision_are_reported(tmp_path: Path) -> None:
+    done = checked("sub.f32 %f3, %f1, %f2;", "rcp.rn.f32 %f1, %f1;", "add.f32 %f2, %f2, 0f3F800000;", checks=NUMBERS)
+    plain = [line.strip() for line in done.text.split("\n")]
+    at = plain.index("mov.b32 gdx_raw0, %f1;")
+    assert plain[at + 1 : at + 3] == ["mov.b32 gdx_raw1, %f2;", "mov.b64 gdx_told, {gdx_raw0, gdx_raw1};"]
+    assert done.text.count("mov.b64 gdx_told, {") == 3
+    compiles(done, tmp_path)
+    assert "gdx_raw0" not in checked("fma.rn.f32 %f3, %f1, %f2, %f3;", checks=NUMBERS).text
+
+
 def test_arithmetic_that_cannot_is_left_alone() -> None:
     lines = ("add.s32 %r1, %r2, %r3;", "cvt.f32.f16 %f1, %rs1;", "max.f32 %f1, %f2, %f3;", "mov.f32 %f1, 0f7FC00000;")
     assert rewrite(kernel(*lines), NUMBERS) is None
@@ -175,3 +185,37 @@ def test_the_device_code_is_made_from_its_source() -> None:
     import ptx_device
 
     assert ptx_device.made() == (ptx_device.FOLDER / "device.ptx").read_text()
+
+
+CALL = ("{ .param .b64 param0;", "st.param.b64 [param0], %rd2;", "call.uni ", "{name}, ", "(", "param0", ");", "}")
+
+
+@pytest.mark.parametrize("name", ["free", "_Z4freePv", "freely"])
+def test_memory_that_is_given_back_is_handed_on_in_order(tmp_path: Path, name: str) -> None:
+    """As compilers write a call: on several lines."""
+    lines = [line.replace("{name}", name) for line in CALL]
+    declared = f".extern .func {name}(.param .b64 param0);\n"
+    text = kernel("st.global.u32 [%rd2], %r1;", *lines).replace(".global .align 4 .u32 total;", f"{declared}.global .align 4 .u32 total;")
+    done = rewrite(text, RACES)
+    assert done is not None
+    is_heap = name == "free"
+    body = done.text.split("scale_param_0\n)")[1]
+    assert body.count("call gdx_fence") == is_heap and done.uses_heap is is_heap
+    if is_heap:
+        assert body.index("call gdx_fence") < body.index("call.uni")
+        compiles(done, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "publishes"),
+    [
+        ("barrier.cluster.arrive;", True),
+        ("barrier.cluster.arrive.release.aligned;", True),
+        ("barrier.cluster.arrive.relaxed;", False),
+        ("barrier.cluster.wait;", False),
+    ],
+)
+def test_blocks_of_a_cluster_publish_at_its_barrier(statement: str, publishes: bool) -> None:
+    """PTX ISA, "barrier.cluster": without a word for it, arriving releases."""
+    done = checked("st.global.u32 [%rd2], %r1;", statement)
+    assert ("call gdx_fence" in done.text.split("scale_param_0\n)")[1]) == publishes

@@ -205,6 +205,42 @@ def test_assembly_with_labels_of_its_own_is_not_judged(tmp_path: Path) -> None:
     assert done is None or "warp" not in {site.kind for site in done.sites}
 
 
+# ---- lanes that a shuffle reads, and that are not there ----
+
+DOWN = "shfl.sync.down.b32 %r9|%p8, %r1, 16, 31, -1;"
+TAIL = "setp.ge.u32 %p1, %r1, {count};\n@%p1 bra $LEAVE;\n{shuffle}" + STORE + "$LEAVE:\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        TAIL.format(count=20, shuffle=DOWN),  # lanes 20 to 31 have returned
+        TAIL.format(count=20, shuffle="shfl.sync.idx.b32 %r9|%p8, %r1, 25, 31, -1;"),
+        TAIL.format(count=20, shuffle="shfl.sync.bfly.b32 %r9|%p8, %r1, 16, 31, -1;"),
+    ],
+)
+def test_a_shuffle_that_reads_a_lane_which_has_left(tmp_path: Path, body: str) -> None:
+    ((kind, _),) = ran(body, tmp_path, block=WARP)
+    assert kind == "uninitialized"
+
+
+def test_a_shuffle_that_reads_a_lane_which_never_was_there(tmp_path: Path) -> None:
+    assert ran(DOWN + STORE, tmp_path, block=24) == {("uninitialized", "shfl.sync.down.b32")}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        DOWN + STORE,  # whole warps; the upper half reads itself
+        TAIL.format(count=16, shuffle="shfl.sync.down.b32 %r9|%p8, %r1, 8, 4127, 0xffff;"),  # segments of 16 lanes
+        TAIL.format(count=20, shuffle="shfl.sync.up.b32 %r9|%p8, %r1, 1, 0, -1;"),  # from lanes below
+        TAIL.format(count=20, shuffle="shfl.sync.idx.b32 %r9|%p8, %r1, 0, 31, -1;"),
+    ],
+)
+def test_shuffles_that_read_lanes_which_are_there(tmp_path: Path, body: str) -> None:
+    assert ran(body, tmp_path, block=WARP) == set()
+
+
 LOOP = """
 mov.u32 %r9, 0;
 mov.u32 %r3, %r1;

@@ -89,7 +89,7 @@ def test_the_test_that_made_it_is_named(tests: Path) -> None:
     told = section(done.stdout)
     assert "unordered-access: clEnqueueCopyBuffer" in told
     assert (
-        "It was caused in test_gpu.py::test_makes_it, not in this test; that this test failed because of it is not shown."
+        "It was caused in test_gpu.py::test_makes_it, not in this test; it is not shown that this test failed because of it."
         in told
     )
     assert "\ntest_gpu.py::test_makes_it: LIKELY unordered-access\n" in done.stdout

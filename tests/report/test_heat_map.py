@@ -16,7 +16,7 @@ from gpudx.model.flake import MOST_TOLD, Cell, Flake, FlakyTest, Kind
 from gpudx.report import Page, render
 from gpudx.report.html.pictures.heat_map import step
 
-LOOKS: list[dict[str, Any]] = [{}, {"scheme": "dark"}, {"width": 390, "height": 844, "is_mobile": True}]
+LOOKS = browser.looks({}, browser.PHONE)
 
 
 def cell(name: str, failures: int, runs: int) -> Cell:
@@ -85,7 +85,7 @@ def test_names_stay_names() -> None:
 @pytest.mark.builds  # runs a browser
 @pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
 @pytest.mark.parametrize("look", LOOKS)
-def test_everybody_can_read_it(look: dict[str, Any], tmp_path: Path) -> None:
+def test_everybody_can_read_it(one_browser: None, look: dict[str, Any], tmp_path: Path) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     path = tmp_path / "report.html"
     path.write_text(html(SEVERAL))

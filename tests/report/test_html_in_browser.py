@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,11 @@ from gpudx.investigate.conclude import conclude
 from gpudx.investigate.loop import CONFIDENCE, Limits, investigate
 from gpudx.model import Case, Investigation
 
-pytestmark = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
-PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
-LOOKS: list[dict[str, Any]] = [{}, {"scheme": "dark"}, PHONE]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_browser() -> Iterator[None]:
-    with browser.kept():
-        yield
+pytestmark = [
+    pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing())),
+    pytest.mark.usefixtures("one_browser"),
+]
+LOOKS = browser.looks({}, browser.PHONE)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +57,7 @@ PAINTED = """(kind) => {
 }"""
 
 
-@pytest.mark.parametrize("look", [*LOOKS, {"width": 1400}, {"width": 400, "height": 800}])
+@pytest.mark.parametrize("look", browser.looks({}, browser.PHONE, {"width": 1400}))
 def test_drawings_have_their_height_before_they_are_drawn(report: Path, look: dict[str, Any]) -> None:
     """Nothing below them moves when the script runs."""
     height = "[...document.querySelectorAll('canvas')].map((one) => one.getBoundingClientRect().height)"

@@ -17,6 +17,7 @@ from gpudx.model.how import Ways
 from gpudx.report import Page, formats, render, terminal
 from gpudx.report.blocks import Code, Outline, Section, Table
 from gpudx.report.brief import needs_report, one_line
+from gpudx.report.layout import cells
 from gpudx.report.markdown import escape
 from gpudx.report.outline import WITH_STACKS, outline
 from gpudx.report.safe import clean, full
@@ -124,10 +125,17 @@ def test_how_to_reproduce_it() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_lines_fit_the_page(width: int) -> None:
-    long = replace(FULL, directory="/" + "d" * 300, not_checked=("x" * 3000,))
+def test_lines_fit_the_page_and_no_path_is_broken(width: int) -> None:
+    long = replace(FULL, directory="/" + "d" * 150 + "/my case", not_checked=("x" * 3000, "이 커널은 " * 40))
     lines = render(long, "terminal", Page(width)).splitlines()
-    assert max(map(len, lines)) <= min(width, 110)
+    wide = [line.strip() for line in lines if cells(line) > min(width, 110)]
+    assert long.directory in wide and all(" " not in one.removeprefix("- ") for one in wide if one not in _as_they_are(long))
+
+
+def _as_they_are(case: Case) -> set[str]:
+    """The path, and lines of code: these are shown as they are."""
+    blocks = [block for section in outline(case).sections for block in section.blocks]
+    return {case.directory, *(line.strip() for block in blocks if isinstance(block, Code) for line in block.lines)}
 
 
 def test_colours_only_when_wanted() -> None:

@@ -102,10 +102,13 @@ class Blur:
         self.kernel(queue, (64,), None, self.a, self.b)
 def main():
     launch(q, blur, n, weights, padded)
+def histogram(bins, count):
+    total = np.zeros(count)
+    return total.scatter_add_(0, bins, np.ones_like(bins))
 """
 
 
-@pytest.mark.parametrize(("line", "function", "expected"), [(3, "launch", 12), (7, "sized", 7), (10, "step", 10)])
+@pytest.mark.parametrize(("line", "function", "expected"), [(3, "launch", 12), (7, "sized", 7), (10, "step", 10), (15, "histogram", 15)])
 def test_a_wrapper_in_python(folder: Path, line: int, function: str, expected: int) -> None:
     (folder / "blur.py").write_text(PYTHON)
     stack = (f"blur.py:{line} in {function} (python)", "blur.py:12 in main (python)", "_start+0x21 (python3.11)")
@@ -143,3 +146,12 @@ def test_lines_for_editors_open_the_users_line(folder: Path) -> None:
     finding = Finding("value-is-not-a-handle", "error", "It is a size.", (Evidence("seen"),), site=site)
     (line,) = lines.render(replace(FULL, findings=(finding,)), Page()).splitlines()
     assert line == f"{folder}/main.c:3: error: value-is-not-a-handle It is a size."
+
+
+def test_a_function_that_passes_memory_of_its_own_is_no_wrapper(tmp_path: Path) -> None:
+    """`tmp->data()` is a variable's, not a function's."""
+    text = "static void fetch(Queue &q, Buffer &b)\n{\n    auto tmp = f();\n    q.enqueueReadBuffer(b, CL_FALSE, 0, 8, tmp->data());\n}\n"
+    (tmp_path / "fetch.cpp").write_text(text)
+    (tmp_path / "main.c").write_text("int main()\n{\n    fetch(q, b);\n}\n")
+    found = shown(tmp_path, "fetch.cpp", 4, "fetch", 3)
+    assert found and found.place.endswith("fetch.cpp:4")

@@ -11,6 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from support.simulated import crossed
+
+PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
+DARK = {"scheme": "dark"}
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # Without the sandbox, which containers refuse; pages here are our own.
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
@@ -18,6 +22,11 @@ FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 
 def program() -> str | None:
     return os.environ.get("GPUDX_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def looks(*sizes: dict[str, Any]) -> list[dict[str, Any]]:
+    """Light and dark, and each of these sizes."""
+    return [{**size, **scheme} for size, scheme in crossed(sizes, ({}, DARK))]
 
 
 def missing() -> str | None:
@@ -30,19 +39,14 @@ def missing() -> str | None:
 @contextmanager
 def opened(path: Path, width: int = 1200, height: int = 900, scheme: str = "light", **more: Any) -> Iterator[Any]:
     """A page with a file; `page.seen` has every request, message, error and dialog of it."""
-    with contextlib.nullcontext(_kept) if _kept else _started() as browser:
-        size: Any = {"width": width, "height": height}
-        context = browser.new_context(viewport=size, color_scheme=scheme, **more)
-        try:
-            page: Any = context.new_page()
-            page.seen = watch(page)
-            page.goto(path.resolve().as_uri())
-            yield page
-        finally:
-            context.close()
+    look = {"viewport": {"width": width, "height": height}, "color_scheme": scheme, **more}
+    with contextlib.nullcontext(_kept) if _kept else _one() as browser:
+        page = browser.page(look)
+        page.goto(path.resolve().as_uri())
+        yield page
 
 
-_kept: Any = None
+_kept: _Browser | None = None
 
 
 @contextmanager
@@ -50,11 +54,38 @@ def kept() -> Iterator[None]:
     """One browser for all pages that are opened in here: it takes longer to start than a page to open. For a module of tests, and not
     longer: while it runs, asyncio has a loop in this thread."""
     global _kept
-    with _started() as _kept:
+    with _one() as _kept:
         try:
             yield
         finally:
             _kept = None
+
+
+class _Browser:
+    """One page for each look: a file is loaded into it in a third of the time that a new one takes."""
+
+    def __init__(self, browser: Any) -> None:
+        self._browser = browser
+        self._pages: dict[str, Any] = {}
+
+    def page(self, look: dict[str, Any]) -> Any:
+        """Empty, as if nobody had used it."""
+        key = repr(sorted(look.items()))
+        if key not in self._pages:
+            self._pages[key] = self._browser.new_context(**look).new_page()
+            self._pages[key].seen = watch(self._pages[key])
+        page = self._pages[key]
+        page.mouse.move(0, 0)
+        page.goto("about:blank")
+        for what in page.seen.values():
+            what.clear()
+        return page
+
+
+@contextmanager
+def _one() -> Iterator[_Browser]:
+    with _started() as browser:
+        yield _Browser(browser)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import array
 import atexit
+import ctypes
 import gc
 import importlib
 import json
@@ -20,13 +21,16 @@ import sys
 import threading
 import traceback
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 import gpudx
 from gpudx import native
 from gpudx.cli import main
+from gpudx.facts.symbols import symbols_of
 from gpudx.trace import TraceSchema
 
+CLOSED = 256
 LEFT_OUT = ("__main__", "pytest_plugin", "ray_engine")  # that import much, or run something
 
 
@@ -43,6 +47,18 @@ def warm_up() -> None:
     schema = native.data("schema.json")
     if schema is not None:
         TraceSchema.parse(schema.read_bytes(), str(schema))
+    name_frames()
+
+
+def name_frames() -> None:
+    """Stacks of crashes end in the C library, whose debug information is large where it is installed. Its files stay open, and have
+    numbers that a forked process does not close."""
+    taken = [os.open(os.devnull, os.O_RDONLY) for _ in range(CLOSED)]
+    symbols = symbols_of(Path("/proc/self/maps").read_text())
+    for function in (ctypes.CDLL(None).abort, ctypes.CDLL(None).qsort):
+        symbols.places(ctypes.cast(function, ctypes.c_void_p).value or 0)
+    for one in taken:
+        os.close(one)
 
 
 def serve(path: str) -> None:
@@ -78,7 +94,7 @@ def _keep(asked: socket.socket) -> NoReturn:
     if pid == 0:
         for at, fd in enumerate(fds):
             os.dup2(fd, at)
-        os.closerange(3, 256)
+        os.closerange(3, CLOSED)
         _become(**wanted)
     stream.write(f"{pid}\n")
     stream.flush()

@@ -13,7 +13,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,7 @@ from pathlib import Path
 import pytest
 
 from gpudx import native
+from gpudx.backends.opencl.icds import wheel_compiles
 from gpudx.detectors import Run, detect_all
 from gpudx.errors import UserError
 from gpudx.facts import Facts, derive
@@ -29,7 +31,7 @@ from gpudx.trace import Trace, open_trace
 from support.builds import ROOT, Builds, once
 
 PROGRAMS = ROOT / "tests/detectors/programs"
-PATIENCE_S = 240  # a busy machine is slow, which is no failure
+Until = Callable[[Trace], bool]
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,11 @@ class Loader:
 
 
 def find_loader() -> Loader | None:
-    """The loader in the pyopencl wheel, or the system's where that is wanted or all there is."""
+    """The loader and device in the pyopencl wheel, or the system's where that is wanted, or all that can compile here."""
     if os.environ.get("GPUDX_TEST_OPENCL") == "intel":
         return find_intel()
     wheel = _wheel() if os.environ.get("GPUDX_TEST_OPENCL") != "system" else None
-    if wheel:
+    if wheel and wheel_compiles():
         return wheel
     return Loader(("-lOpenCL",), {}) if any(Path("/etc/OpenCL/vendors").glob("*.icd")) else None
 
@@ -154,12 +156,14 @@ class OpenCL(Builds):
         sources = once(self.shared / f"short-{incident.name}", make)
         return self.build(sorted(sources.glob("*.c")), "-DTWIN", name=f"{incident.name}-twin")
 
-    def run(self, program: str, *arguments: str, timeout: float | None = None, **environment: str) -> Recorded:
+    def run(self, program: str, *arguments: str, until: Until | None = None, **environment: str) -> Recorded:
         """One of tests/detectors/programs, recorded."""
-        return self.record([self.build([PROGRAMS / f"{program}.c"]), *arguments], timeout=timeout, **environment)
+        return self.record([self.build([PROGRAMS / f"{program}.c"]), *arguments], until=until, **environment)
 
-    def record(self, command: Sequence[str | Path], *, timeout: float | None = None, **environment: str) -> Recorded:
-        """Any command, recorded. With a timeout, a program that is not over by then counts as hanging."""
+    def record(
+        self, command: Sequence[str | Path], *, until: Until | None = None, patience: float = 240, **environment: str
+    ) -> Recorded:
+        """Any command, recorded. One that never ends is stopped when its trace is such, and counts as hanging."""
         self._runs += 1
         traces = self.folder / f"traces-{self._runs}"
         traces.mkdir()
@@ -174,7 +178,7 @@ class OpenCL(Builds):
             text=True,
             errors="replace",
         )
-        timed_out, output = _wait(process, timeout)
+        timed_out, output = _wait(process, traces, until, patience)
         outcome = _outcome(process.returncode, timed_out, time.monotonic() - began)
         return Recorded(outcome, output, tuple(open_trace(path) for path in sorted(traces.glob("*.gdx"))))
 
@@ -189,15 +193,33 @@ class OpenCL(Builds):
         return {**self.plain_environment, "GPUDX_DIR": str(traces), "GPUDX_KEEP": "all", **loading}
 
 
-def _wait(process: subprocess.Popen[str], timeout: float | None) -> tuple[bool, str]:
+def in_flight(trace: Trace, call: str) -> bool:
+    """Is the program inside a call of this name?"""
+    return bool((trace.column("end", trace.named(call)) == 0).any())
+
+
+def waits(call: str, launches: int) -> Until:
+    """After so many launches the program is in this call."""
+    return lambda trace: in_flight(trace, call) and len(trace.select(trace.schema.doing("launch"))) == launches
+
+
+def _wait(process: subprocess.Popen[str], traces: Path, until: Until | None, patience: float) -> tuple[bool, str]:
     """(was it stopped?, what it printed)"""
-    try:
-        return False, process.communicate(timeout=timeout or PATIENCE_S)[0]
-    except subprocess.TimeoutExpired:
-        process.kill()
-        output = process.communicate()[0]
-        assert timeout, f"a program did not end in {PATIENCE_S} s\n{output}"
-        return True, output
+    limit = time.monotonic() + patience  # a busy machine is slow, which is no failure
+    while time.monotonic() < limit:
+        with suppress(subprocess.TimeoutExpired):
+            return False, process.communicate(timeout=0.1 if until else patience)[0]
+        if until and any(map(until, _begun(traces))):
+            process.kill()
+            return True, process.communicate()[0]
+    process.kill()
+    raise AssertionError(f"a program did not come so far in {patience} s\n{process.communicate()[0]}")
+
+
+def _begun(traces: Path) -> Iterator[Trace]:
+    for path in traces.glob("*.gdx"):
+        with suppress(UserError):  # not begun yet
+            yield open_trace(path)
 
 
 def _outcome(code: int, timed_out: bool, seconds: float) -> Outcome:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from gpudx.facts.launches import OFFSET_PART
 from gpudx.trace import Trace, TraceSchema, open_trace
 
 GLOBAL, LOCAL, CONSTANT, PRIVATE = 1, 2, 3, 4
@@ -48,6 +49,7 @@ class _Call:
     end: int
     context: int = 0
     flags: int = 0
+    caller: int = 0
 
 
 @dataclass
@@ -102,6 +104,7 @@ class World:
         ticks: int = 10,
         open_: bool = False,
         in_context: int = 0,
+        caller: int = 0,
         texts: Mapping[str, str] | None = None,
         arrays: Mapping[str, bytes] | None = None,
         parts: Sequence[tuple[int, bytes]] = (),
@@ -113,9 +116,9 @@ class World:
         content = {**{k: v.encode() for k, v in (texts or {}).items()}, **(arrays or {})}
         blobs = [*parts, *((info.arrays[k][0], v) for k, v in content.items())]
         start = self._now + 10 if begin is None else begin
-        self._calls.append(_Call(name, fields, blobs, status, tid, start, 0 if open_ else start + ticks, in_context))
+        self._calls.append(_Call(name, fields, blobs, status, tid, start, 0 if open_ else start + ticks, in_context, 0, caller))
         self._now = max(self._now, start + ticks)
-        return len(self._calls) - 1
+        return sum(call.name != "note_stack" for call in self._calls) - 1  # stacks lie behind all calls
 
     def note(
         self, name: str, fields: Mapping[str, Any], text: str = "", text2: str = "", numbers: Sequence[int] = ()
@@ -189,7 +192,7 @@ class World:
         )
 
     def launch(
-        self, kernel: int, sizes: Sequence[int], groups: Sequence[int] = (), *, tid: int = 1, **more: Any
+        self, kernel: int, sizes: Sequence[int], groups: Sequence[int] = (), *, offset: Sequence[int] = (), tid: int = 1, **more: Any
     ) -> int:
         held = self._held[kernel].arguments
         packed = b"".join(
@@ -199,6 +202,7 @@ class World:
         names = ("global_x", "global_y", "global_z", "local_x", "local_y", "local_z")
         geometry = [*sizes, *[0] * (3 - len(sizes)), *groups, *[0] * (3 - len(groups))]
         parts = [(self._parts["arguments"], packed)] if packed else []
+        parts += [(OFFSET_PART, struct.pack(f"<{len(offset)}Q", *offset))] if offset else []
         fields = {
             "queue": self.queue,
             "kernel": kernel,
@@ -254,7 +258,7 @@ def _encode(schema: TraceSchema, call: _Call) -> tuple[np.ndarray[Any, Any], byt
         info.number,
         call.tid,
     )
-    slot["context"], slot["flags"] = call.context, call.flags
+    slot["context"], slot["flags"], slot["caller"] = call.context, call.flags, call.caller
     for name, value in call.fields.items():
         word = info.word(name)
         assert word is not None, f"{call.name} has no {name}"

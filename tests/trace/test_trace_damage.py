@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from exercise import exercise
 from support.simulated import times
+from support.synthetic import World
 
 from gpudx.trace.reader import HEAD
 
@@ -254,3 +255,17 @@ def test_memory_stays_small(original: bytes, tmp_path: Path, kind: str) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < MOST_MEMORY
+
+
+@pytest.mark.parametrize("base", range(1560, 1576))
+def test_what_a_call_was_passed_is_never_taken_for_a_call(schema: str, tmp_path: Path, base: int) -> None:
+    """Numbers in the content of a record can be what a sequence number would be at their place: with one of these bases they are."""
+    process = World(schema)
+    known = len(process.write(tmp_path / "before.gdx"))
+    content = b""
+    for row in range(16 * 30):  # the size of a slot, shifted by a word after each 30 of them
+        words = [base + row, 0, 0, 0, 5 << 32, *[0] * 11]
+        content += np.roll(np.array(words, "<u8"), row // 30).tobytes()
+    process.call("clBuildProgram", arrays={"options": content}, program=process.program)
+    trace = process.write(tmp_path / "numbers.gdx")
+    assert len(trace) == known + 1 and not trace.gaps

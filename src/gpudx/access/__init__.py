@@ -6,7 +6,10 @@ they are asked from the most specific to the most general: an address near null 
 
 from __future__ import annotations
 
+from functools import partial
+
 from gpudx.access import (
+    argument_width,
     device_stack,
     extent,
     freed_memory,
@@ -22,6 +25,7 @@ from gpudx.access import (
     wrapped_index,
 )
 from gpudx.access.question import Question, Reason
+from gpudx.errors import survived
 
 __all__ = ["Question", "Reason", "explain"]
 
@@ -30,6 +34,7 @@ RULES = (
     null_pointer,
     freed_memory,
     other_device,
+    argument_width,
     wrapped_index,
     negative_index,
     loaded_index,
@@ -45,7 +50,7 @@ RULES = (
 def explain(question: Question) -> Reason | None:
     """Why the access went where it went; None where the numbers do not say."""
     for rule in RULES:
-        reason = rule.explain(question)
+        reason = survived(f"Reading an access ({rule.__name__.rpartition('.')[2]})", partial(rule.explain, question), None)
         if reason is not None:
             return reason
     return None

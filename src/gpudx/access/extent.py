@@ -12,7 +12,7 @@ def explain(question: Question) -> Reason | None:
     if pointer is None or question.address is None:
         return None
     element = pointer.element or question.width or 1
-    held, site = pointer.size // element, question.made(pointer.object)
+    held, whose = pointer.size // element, Evidence(f"{pointer.name} is {question.allocated(pointer.object)}")
     where = _where(question.address, pointer, element)
     threads = question.threads
     if (
@@ -21,9 +21,9 @@ def explain(question: Question) -> Reason | None:
         and question.address - pointer.end < threads * element
     ):
         text = f"it went {where}{question.who}: the launch has {threads:,} threads and the buffer {held:,} elements"
-        evidence = (Evidence(f"{threads:,} threads, {held:,} elements of {element} bytes"),)
-        return Reason("out-of-bounds-access", text, evidence, pointer.argument, pointer.object, root=site)
-    return Reason("out-of-bounds-access", f"it went {where}", (), pointer.argument, pointer.object, root=site)
+        evidence = (Evidence(f"{threads:,} threads, {held:,} elements of {element} bytes"), whose)
+        return Reason("out-of-bounds-access", text, evidence, pointer.argument, pointer.object)
+    return Reason("out-of-bounds-access", f"it went {where}", (whose,), pointer.argument, pointer.object)
 
 
 def _nearest(question: Question) -> Pointer | None:

@@ -161,6 +161,11 @@ class Question:
         """ "buffer #7 (4,096 bytes)"."""
         return f"{self.facts.objects.label(obj)} ({int(self.facts.objects.table['size'][obj]):,} bytes)"
 
+    def allocated(self, obj: int) -> str:
+        """ "buffer #7 (4,096 bytes), allocated at main.cu:12"."""
+        made = self.made(obj)
+        return self.memory(obj) + (f", allocated at {made.source}" if made and made.source else "")
+
     def made(self, obj: int) -> Site | None:
         """The call that allocated it."""
         born = int(self.facts.objects.table["born"][obj])

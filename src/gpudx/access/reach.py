@@ -21,8 +21,8 @@ def explain(question: Question) -> Reason | None:
         return None
     reached = highest if highest >= held else lowest
     text = f"the index of {pointer.name} can reach {reached:,} in this launch, and there are {held:,} elements of {origin.unit} bytes"
-    evidence = (Evidence(f"{pointer.name} is {question.memory(pointer.object)}"),)
-    return Reason("out-of-bounds-access", text, evidence, pointer.argument, pointer.object, root=question.made(pointer.object))
+    evidence = (Evidence(f"{pointer.name} is {question.allocated(pointer.object)}"),)
+    return Reason("out-of-bounds-access", text, evidence, pointer.argument, pointer.object)
 
 
 def _freed(question: Question, obj: int) -> bool:

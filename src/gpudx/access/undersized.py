@@ -1,4 +1,5 @@
-"""The buffer was allocated for other numbers than the launch uses: its size is a product of some of them, the launch needs another."""
+"""The buffer was allocated for other numbers than the launch was passed: its size is a product of some of them, and the access lies within
+another."""
 
 from __future__ import annotations
 
@@ -58,9 +59,10 @@ def _reason(
     total = need[0].value * need[1].value
     site = question.made(pointer.object)
     line = f", allocated at {site.source}," if site and site.source else ""
+    assert question.address is not None
     text = (
-        f"{pointer.name} holds {held:,} elements{line} and the launch uses {total:,} = "
-        f"{need[0].value:,} x {need[1].value:,}"
+        f"{pointer.name} holds {held:,} elements{line} and the access was to element {(question.address - pointer.begin) // element:,}: "
+        f"{need[0].name} x {need[1].name} is {total:,}"
     )
     evidence = (
         Evidence(

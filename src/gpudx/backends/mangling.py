@@ -198,7 +198,7 @@ class _Reader:
         self.take("L")  # internal linkage
         if self.peek().isdigit():
             return prefix + self.tags(self.identifier())
-        if self.peek(2) in ("C1", "C2", "C3", "D0", "D1", "D2"):
+        if self.peek(2) in ("C1", "C2", "C3", "C4", "C5", "D0", "D1", "D2", "D4", "D5"):  # 4 and 5: GCC, for several of them at once
             mark = "~" if self.peek() == "D" else ""
             self.at += 2
             return f"{prefix}{mark}{_last_name(outer)}"

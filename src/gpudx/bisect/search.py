@@ -121,7 +121,7 @@ class Bisector:
             if any(one.failed and one.name == "recorder" for one in case.instruments):
                 return self._note(revision, "skip", "the recorder was not in the program", number + 1)
             if not case.outcome.passed:
-                return self._note(revision, "skip", f"fails otherwise: {_told(case)}", number + 1)
+                return self._note(revision, "skip", f"fails in another way: {_told(case)}", number + 1)
         return self._note(revision, "good", "passed", self._asked.runs)
 
     def _note(self, revision: str, verdict: Verdict, why: str, runs: int = 0, failed: int = 0) -> Tried:
@@ -158,7 +158,7 @@ class Bisector:
         """A file of the user's own tree would be run instead of the revision's."""
         inside = [word for word in self._asked.command if os.path.isabs(word) and self._holds(word)]
         if inside:
-            raise UserError(f"{inside[0]} lies in your own working tree: write it relative to the folder you are in.")
+            raise UserError(f"{inside[0]} is in your own working tree: write its path relative to the current folder.")
 
     def _holds(self, word: str) -> bool:
         return Path(os.path.realpath(word)).is_relative_to(self._top)
@@ -186,7 +186,7 @@ class Bisector:
         bad = self.state.tried[0]
         passed = (1 - Rate(bad.failed, bad.runs).interval(CONFIDENCE).low) ** self._asked.runs
         if self._asked.runs == 1:
-            return "Each revision was run once: a failure that does not come in every run needs --runs N."
+            return "Each revision was run once: an intermittent failure needs --runs N."
         return (
             f"The bad revision failed in {bad.failed} of {bad.runs} runs; a revision with this failure passes all"
             f" {self._asked.runs} with a probability of {100 * passed:.2g} % at most (95 % confidence)."

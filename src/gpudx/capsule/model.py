@@ -116,7 +116,7 @@ class Capsule:
 
     api: Literal["opencl", "cuda"]
     kernel: str
-    launch: int  # the how manieth of this kernel, from 1
+    launch: int  # its number among the launches of this kernel, from 1
     codes: tuple[Code, ...]
     geometry: Geometry
     arguments: tuple[Argument, ...]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpudx.capsule import raw
 
-Key = tuple[str, int]  # kernel, the how manieth launch of it
+Key = tuple[str, int]  # kernel, and the number among its launches
 
 
 @dataclass

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import socket
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,8 +20,9 @@ from typing import Any
 from gpudx.errors import UserError
 from gpudx.model import Case
 from gpudx.model.fingerprint import fingerprint
-from gpudx.report.outline import outline
 from gpudx.report.safe import clean
+from gpudx.report.verdict import verdict
+from gpudx.report.wording import reworded
 
 VARIABLE = "GPUDX_CASES"
 NOWHERE = "none"
@@ -72,23 +74,23 @@ def default_folder(environment: Mapping[str, str] = os.environ) -> str:
 
 def entry(case: Case) -> Entry:
     """What is kept of a case."""
-    made = outline(case)
+    status, _, headline = verdict(reworded(case))
     return Entry(
         fingerprint=fingerprint(case),
         created=clean(case.created),
         host=clean(socket.gethostname()),
         directory=clean(os.path.abspath(case.directory)),
-        command=clean(" ".join(case.command)),
+        command=clean(shlex.join(case.command)),
         ending=case.outcome.word,
-        verdict=made.verdict,
-        summary=made.headline,
+        verdict=clean(status),
+        summary=clean(headline),
         version=case.version,
     )
 
 
 def program_of(command: str) -> str:
     """The name of the program: of a script or a module where the first word is its interpreter."""
-    words = command.split()
+    words = _words(command)
     first = os.path.basename(words[0]) if words else "?"
     if not INTERPRETER.fullmatch(first):
         return first
@@ -96,6 +98,13 @@ def program_of(command: str) -> str:
     if "-m" in rest[:-1]:
         return rest[rest.index("-m") + 1]
     return next((os.path.basename(word) for word in rest if SCRIPT.search(word)), first)
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:  # a quote that never ends: its end was left out
+        return command.split()
 
 
 def remember(case: Case, url: str | None = None) -> str | None:
@@ -150,16 +159,20 @@ class Store:
         )
         return [Entry(*row) for row in rows.fetchall()]
 
-    def groups(self) -> list[Group]:
-        """By fingerprint; what was seen last comes first."""
-        rows = self._connection.execute(
-            "select g.fingerprint, g.count, g.first, g.last, max(c.verdict), max(c.summary), max(c.directory), max(c.command) from"
-            " (select fingerprint, count(*) as count, min(created) as first, max(created) as last"
-            "  from gpudx_cases group by fingerprint) g"
-            " join gpudx_cases c on c.fingerprint = g.fingerprint and c.created = g.last"
-            " group by g.fingerprint, g.count, g.first, g.last order by g.last desc, g.fingerprint"
-        )
-        return [Group(*row) for row in rows.fetchall()]
+
+def groups(entries: Iterable[Entry]) -> list[Group]:
+    """By fingerprint, of entries in the order of `Store.entries`: what was seen last comes first."""
+    together: dict[str, list[Entry]] = {}
+    for one in entries:
+        together.setdefault(one.fingerprint, []).append(one)
+    return [_group(cases) for cases in together.values()]
+
+
+def _group(cases: list[Entry]) -> Group:
+    last = cases[0]
+    return Group(
+        last.fingerprint, len(cases), cases[-1].created, last.created, last.verdict, last.summary, last.directory, last.command
+    )
 
 
 @contextlib.contextmanager

@@ -54,17 +54,17 @@ OpenCL leaves the result undefined: CPU devices stop the program with SIGFPE, GP
         about="""Two arguments of a launch are swapped.
 
 Both have the same type, so no driver notices: two buffers of one size, or a width and a height. The kernel reads a buffer that nothing has
-written, leaves a buffer, or computes something else than was meant.
+written, leaves a buffer, or computes something other than was meant.
 """,
     ),
     Cause(
         id="offset-in-elements",
-        title="The offset of a copy is in elements where bytes are wanted",
+        title="The offset of a copy is in elements where bytes are expected",
         refutes_if="The failure remains with the offset multiplied by the size of an element.",
         fix=("Multiply the offset by the size of an element: offsets of copies are in bytes.",),
         predicts=(("recorded", "results are wrong although no call fails"),),
         kind=FIXED,
-        about="""The offset of a copy is in elements where bytes are wanted.
+        about="""The offset of a copy is in elements where bytes are expected.
 
 The copy works on other bytes of the buffer than was meant. They are inside the buffer, so no driver notices.
 """,
@@ -112,10 +112,13 @@ reports an illegal address that belongs to no buffer.
         title="A barrier in a kernel is not reached by all the threads that it waits for",
         refutes_if="Every thread that the barrier counts reaches it, in the same iteration of every loop around it.",
         fix=("Move the barrier out of the branch, and let threads without work skip the work instead of returning.",),
-        fix_of=(("cuda", "For a barrier of a part of a warp, pass the mask of exactly the threads that reach it."),),
+        fix_of=(("cuda", "For a barrier of part of a warp, pass the mask of exactly the threads that reach it."),),
         predicts=(("recorded", "the kernel hangs, fails on the device, or gives wrong results"),),
         kind=IN_KERNEL,
-        apart=(Prediction("synccheck", "shown", "the tool names the barrier"),),
+        apart=(
+            Prediction("synccheck", "shown", "the tool names the barrier"),
+            Prediction("shared-memory", "may show", "the kernel reports lanes that a warp-wide call needs and that are not there"),
+        ),
         about="""A barrier in a kernel is not reached by all the threads that it waits for.
 
 A barrier in a branch that only some threads take, or behind an early return, is undefined: the kernel hangs, goes on
@@ -161,8 +164,8 @@ only while the engines copy. Without the engines the failure is hidden, not fixe
         predicts=(("recorded", "the device reports this exception in this launch"),),
         about="""The device stopped a kernel.
 
-The kind of exception, the kernel and the instruction are known from the device's own record; what led there is for the
-reader to see in the named line and the launch's arguments.
+The kind of exception, the kernel and the instruction are known from the device's own record; the named line
+and the launch's arguments show what led there.
 """,
     ),
     Cause(
@@ -230,16 +233,16 @@ with. Kernels that use the file's numbers then leave the buffer; kernels that us
         kind=ORDER,
         about="""The failure depends on the order or timing of launches on the device.
 
-A wait after each launch, another pace or another order of threads changes how often it fails. That is all it reports: which two
-pieces of work must not overlap is not known from it. A wait is a mitigation, never a cause. Copies are not waited for, so a
-failure that stays says nothing about a race between a copy and something else.
+A wait after each launch, another pace or another order of threads changes how often it fails. This does not show
+which two pieces of work must not overlap. A wait is a mitigation, never a cause. Copies are not waited for, so a failure that stays
+says nothing about a race between a copy and something else.
 """,
     ),
     Cause(
         id="out-of-bounds-access",
         tells="access",
         title="A kernel accessed memory outside the buffer it was passed",
-        refutes_if="The faulting address is inside a live allocation that the launch was passed.",
+        refutes_if="The access stays inside the buffer, or the part of one, that the argument names.",
         fix=(
             (
                 "Compare the index in the kernel with the size of the buffer: guard it where it can leave the buffer (at a tail, an edge, "
@@ -312,7 +315,7 @@ NCCL does not check this. The job hangs, crashes, or goes on with wrong numbers.
     ),
     Cause(
         id="rank-missing",
-        title="A rank never came to a collective that the others wait in",
+        title="A rank never reached a collective in which the others wait",
         refutes_if="The named rank would have issued the collective.",
         fix=(
             "Look at what the named rank did after its last collective: a branch that the others did not take, a caught exception, "

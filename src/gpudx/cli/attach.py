@@ -14,9 +14,9 @@ VARIABLE = "GPUDX_DIR"
 def command(
     pid: RecordedPid,
 ) -> None:
-    """Show the launches in flight in a running program: per stream, with what waits behind them.
+    """Show the launches in flight in a running program, per stream, and what waits behind them.
 
-    The process must have been started by `gpudx run`. Nothing in it changes: its trace file is read.
+    The process must have been started by `gpudx run`. It is not disturbed: only its trace file is read.
 
     \b
         gpudx run -- ./server &
@@ -36,7 +36,7 @@ def traces_of(pid: int) -> Path:
     try:
         environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except FileNotFoundError:
-        raise UserError(f"There is no process {pid}: see `ps`.") from None
+        raise UserError(f"There is no process {pid}: `ps` lists those that run.") from None
     except OSError as error:
         raise UserError(f"Process {pid} cannot be read ({error.strerror}): run gpudx attach as the user who started it.") from None
     prefix = f"{VARIABLE}=".encode()

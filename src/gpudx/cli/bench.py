@@ -28,11 +28,11 @@ def command(
         list[str] | None, Option("--define", "-D", metavar="NAME=VALUE", help="The captured source with this macro.")
     ] = None,
     device: OnDevice = "",
-    rounds: Annotated[int, Option(min=2, max=1000, metavar="N", help="How often each has its turn.")] = 5,
-    ulps: Annotated[int, Option(min=0, metavar="N", help="Results that differ by at most N ULP are right.")] = 0,
+    rounds: Annotated[int, Option(min=2, max=1000, metavar="N", help="Rounds: each variant runs once in a round.")] = 5,
+    ulps: Annotated[int, Option(min=0, metavar="N", help="Accept results that differ by at most N ULP.")] = 0,
     trust: Trust = False,
 ) -> None:
-    """Run a captured kernel and variants of it in turns: are the results right, and how long does each take?
+    """Compare a captured kernel with variants of it: are the results right, and how long does each take?
 
     Times are those of the device. Each ratio is the median of the rounds, with its 95 % interval.
 

@@ -37,16 +37,16 @@ def command(
 ) -> None:
     """Find the revision that introduced a failure, by its diagnosis.
 
-    Runs in a git worktree of its own: your checkout is not touched. The failure is what the bad revision fails of: cause, guilty
-    kernel, argument. A revision that fails in another way, or does not build, is skipped, not called bad.
+    Runs in a git worktree of its own: your checkout is not touched. The failure is identified by the diagnosis of the bad revision:
+    cause, guilty kernel, argument. A revision that fails in another way, or does not build, is skipped.
 
     \b
-        gpudx bisect --good v1.2 --bad main --build 'make -j4' -- ./app --rows 4096
-        gpudx bisect --good v1.2 --bad main --build true --runs 10 -- python train.py
+        gpudx bisect --good v1.2 --bad main --build 'make -j4' -- ./app
+        gpudx bisect --good v1 --bad main --build true --runs 10 -- python a.py
 
-    Paths of the program are taken relative to the folder you are in. Submodules are not checked out.
+    The program's path is relative to the current folder. Submodules are not checked out.
 
-    Exit status: 0 the revision was found, 1 only revisions are left that could not be judged, 2 it cannot be done.
+    Exit status: 0 if the revision was found, 1 if the revisions that are left could not be judged, 2 if gpudx cannot do what was asked.
     """
     from gpudx.bisect.search import Asked, Bisector
     from gpudx.cli.cases import new_case

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 LOG = "build.log"
-NOTHING = "No compiler reported what its kernels need: give --ask, and build from the start (make -B), so that they are compiled."
+NOTHING = "No compiler reported the registers and memory of its kernels: add --ask, and rebuild everything (make -B)."
 
 
 def command(
@@ -27,7 +27,7 @@ def command(
     ] = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="Write the case, print no report.")] = False,
 ) -> None:
-    """Run a build and report compiler messages that are faults, and registers, spills, stack and shared memory per kernel.
+    """Run a build and report faults in the compilers' messages, and each kernel's registers, spills, stack and shared memory.
 
     \b
         gpudx build --ask -- make -B
@@ -35,8 +35,8 @@ def command(
         gpudx show built builds --csv
         gpudx gate built --limits gpudx.toml
 
-    The build's output and exit status are its own; gpudx adds its report on stderr. --ask sets NVCC_APPEND_FLAGS and
-    HIPCC_COMPILE_FLAGS_APPEND, so that the compilers say more and build the same.
+    The build keeps its output and exit status; gpudx writes its report to stderr. --ask sets NVCC_APPEND_FLAGS and
+    HIPCC_COMPILE_FLAGS_APPEND: the compilers print more and build the same code.
 
     Exit status: that of the build; 2 if gpudx cannot do what was asked.
     """

@@ -20,23 +20,23 @@ NONE = 1
 
 def command(
     case: Annotated[Path, Argument(metavar="CASE", help="A case whose diagnosis names a launch.")],
-    output: Annotated[Path | None, Option("--output", "-o", metavar="DIR", help="Put the new case into DIR.")] = None,
+    output: Annotated[Path | None, Option("--output", "-o", metavar="DIR", help="Write the new case to DIR. [./gpudx-cases/...]")] = None,
     limit: Annotated[
-        str | None, Option("--capture-limit", metavar="SIZE", help="Only if it reaches at most SIZE bytes. [1G]")
+        str | None, Option("--capture-limit", metavar="SIZE", help="Capture it only if it reaches at most SIZE bytes of memory. [1G]")
     ] = None,
-    no_data: Annotated[bool, Option("--no-data", help="Leave the contents of buffers out.")] = False,
+    no_data: Annotated[bool, Option("--no-data", help="Leave out the contents of buffers.")] = False,
     timeout: StopAfter = None,
 ) -> None:
     """Run the program of a case again and capture the launch that its diagnosis names.
 
-    The launch is known by its kernel and by the how manieth launch of that kernel it was.
+    The launch is identified by its kernel and its number among the launches of that kernel.
 
     \b
         gpudx run --case broken -- ./app
         gpudx capture broken
         gpudx replay CAPSULE --sanitize
 
-    Exit status: 0 if there is a capsule, 1 if the launch was not captured, 2 if the case names no launch.
+    Exit status: 0 if the launch was captured, 1 if not, 2 if the case names no launch.
     """
     from gpudx.cli import capturing
     from gpudx.cli.cases import new_case
@@ -74,7 +74,7 @@ def launch_of(case: Case, facts: list[Facts]) -> str:
 
 
 def _number(kernel: str, launch: int | None, facts: list[Facts]) -> int:
-    """The how manieth launch of its kernel; 1 where the record does not say."""
+    """Its number among the launches of its kernel; 1 where the record does not say."""
     import numpy as np
 
     for one in facts:

@@ -9,6 +9,7 @@ import re
 import secrets
 import shutil
 import socket
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -49,16 +50,16 @@ def command(
     ] = None,
     show: Annotated[bool, Option("--open", help="Open that page in the browser.")] = False,
 ) -> None:
-    """List recorded cases, grouped by cause: program, how often, how long ago.
+    """List recorded cases by cause, with program, count and age.
 
     The list is in $XDG_DATA_HOME/gpudx/cases.db, or in $GPUDX_CASES ("none": no list is kept).
 
     \b
         gpudx cases
-        gpudx cases --open                      # all of them as a page in the browser
+        gpudx cases --open                   # as a page in the browser
         gpudx cases 2:01458e
-        gpudx cases prune                       # drop cases whose directory is gone
-        gpudx cases prune --older-than 30d      # also delete older case directories
+        gpudx cases prune                    # forget cases that are gone
+        gpudx cases prune --older-than 30d   # also delete older case directories
         gpudx cases --db postgresql://ci@db.example/gpudx
 
     Exit status: 0 if there are cases, 1 if there are none.
@@ -71,28 +72,35 @@ def command(
         if fingerprint == PRUNE:
             click.echo(_prune(store, older_than))
             return
-        if as_html or show or output:
-            _page(store.entries(fingerprint), everything, output, show)
-            return
-        every = store.entries(fingerprint) if fingerprint else store.groups()
-    found = [one for one in every if everything or as_json or _is_here(one)]
+        every = store.entries(fingerprint)
+    here = [one for one in every if everything or _is_here(one)]
+    found = here if fingerprint else index.groups(here)
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found], indent=1))
-    elif found:
+    elif not found:
+        click.echo(_nothing(fingerprint, len(every)), err=True)
+    elif as_html or show or output:
+        _page(here, output, show)
+    else:
         _table([_shown(one) for one in found], CASE_COLUMNS if fingerprint else GROUP_COLUMNS)
     if not found:
         raise click.exceptions.Exit(NONE_LISTED)
 
 
-def _page(entries: list[Entry], everything: bool, output: Path | None, show: bool) -> None:
+def _nothing(fingerprint: str, gone: int) -> str:
+    if gone:
+        return f"gpudx: the directories of all {gone:,} listed cases are gone: --all lists them, `gpudx cases prune` forgets them"
+    if fingerprint:
+        return f"gpudx: no case has a fingerprint that begins with {fingerprint}: `gpudx cases` lists all"
+    return "gpudx: no case is listed yet: `gpudx run -- CMD` records one"
+
+
+def _page(found: list[Entry], output: Path | None, show: bool) -> None:
     """The page over cases: to a file, to stdout, or to the browser."""
     from gpudx.cases import index
     from gpudx.cases.page import page
     from gpudx.cli.report import open_page, write_page
 
-    found = [one for one in entries if everything or _is_here(one)]
-    if not found:
-        raise click.exceptions.Exit(NONE_LISTED)
     place = output or (Path(index.default_folder()) / "cases.html" if show else None)
     text = page(found, (place.parent if place else Path()).absolute())
     if place is None:
@@ -106,13 +114,22 @@ def _page(entries: list[Entry], everything: bool, output: Path | None, show: boo
 PRUNE = "prune"
 GROUP_COLUMNS = ("verdict", "program", "count", "last", "fingerprint", "directory")
 CASE_COLUMNS = ("age", "program", "ending", "verdict", "host", "directory")
+SHORTEST_FINGERPRINT = 10  # characters that tell groups apart
 AGES = {"h": 1 / 24, "d": 1.0, "w": 7.0}
 
 
-def _table(rows: list[dict[str, str]], columns: tuple[str, ...]) -> None:
-    from gpudx.cli.show import write_table
+def _table(shown: list[dict[str, str]], columns: tuple[str, ...]) -> None:
+    """Where the lines are too long for the terminal, the last two columns are on a line of their own."""
+    from gpudx.cli.page import page_here
+    from gpudx.report.safe import clean
 
-    write_table(list(columns), [[row[name] for name in columns] for row in rows], None)
+    cells = [[*columns], *([clean(row[name]) for name in columns] for row in shown)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    fits = sum(widths) + 2 * len(widths) <= page_here().width or not sys.stdout.isatty()
+    for row in cells:
+        *line, last, directory = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        head, tail = "  ".join(line), f"{last}  {directory.rstrip()}"
+        click.echo(f"{head}  {tail}" if fits else f"{head.rstrip()}\n    {tail}")
 
 
 def _shown(one: Entry | Group) -> dict[str, str]:
@@ -120,6 +137,8 @@ def _shown(one: Entry | Group) -> dict[str, str]:
 
     row = {name: str(value) for name, value in asdict(one).items()}
     row["program"] = program_of(row["command"])
+    row["directory"] = row["directory"].replace(os.getcwd() + os.sep, "")
+    row["fingerprint"] = row["fingerprint"][:SHORTEST_FINGERPRINT]
     row["age"] = row["last"] = f"{_age(row.get('created') or row['last'])} ago"
     return row
 
@@ -176,12 +195,14 @@ def _is_older(one: Entry, days: float) -> bool:
 
 
 @contextlib.contextmanager
-def new_case(wanted: Path | None, command: str) -> Iterator[Path]:
+def new_case(wanted: Path | None, *command: str) -> Iterator[Path]:
     """An empty directory for a case: the one wanted, else a new one below ./gpudx-cases. Absolute.
 
     When nothing came of it, and it is still empty, it is taken away again.
     """
-    path = (wanted or DEFAULT / _name(command)).absolute()
+    from gpudx.model.fingerprint import program_name
+
+    path = (wanted or DEFAULT / _name(program_name(command))).absolute()
     made = _make(path)
     if wanted is None:
         _keep_out_of_git(path.parent)

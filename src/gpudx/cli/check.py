@@ -31,10 +31,10 @@ def command(
         why = "the rotation works on pairs"
 
     \b
-        gpudx check gpudx-cases/20260102T030405Z-app-1a2b --contracts contracts.toml
+        gpudx check CASE --contracts contracts.toml
         gpudx run --contracts contracts.toml -- ./app
 
-    Exit status: 0 if all contracts hold, 1 if one is broken, 3 if none is but not all could be checked.
+    Exit status: 0 if all contracts hold, 1 if one is broken, 3 if some could not be checked.
     """
     from gpudx.cli.page import page_here
     from gpudx.cli.stating import load

@@ -31,6 +31,7 @@ class Option:
     help: str
     flag: bool
     values: tuple[str, ...] = ()  # what it can be, where that is a fixed list
+    takes_cases: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,21 +42,15 @@ class Word:
     help: str
     options: tuple[Option, ...]
     values: tuple[str, ...] = ()  # what its argument can be, where that is a fixed list
-
-    @property
-    def takes_cases(self) -> bool:
-        return self.name in TAKE_CASES
-
-
-TAKE_CASES = ("bundle", "check", "diff", "gate", "hypotheses", "investigate", "report", "show")
+    takes_cases: bool = False
 
 
 def command(shell: Annotated[Shell, Argument(help="The shell.")]) -> None:
-    """Print a script that completes commands and options of gpudx in a shell.
+    """Print a script for shell completion: commands, options, cases and demos.
 
     \b
-        eval "$(gpudx completion bash)"                                   # in ~/.bashrc
-        eval "$(gpudx completion zsh)"                                    # in ~/.zshrc, after compinit
+        eval "$(gpudx completion bash)"      # in ~/.bashrc
+        eval "$(gpudx completion zsh)"       # in ~/.zshrc, after compinit
         gpudx completion fish > ~/.config/fish/completions/gpudx.fish
 
     Exit status: 0; 2 for a shell that is not known.
@@ -74,15 +69,31 @@ def words() -> Iterator[Word]:
     for name, one in sorted(make_app().commands.items()):
         found = [p for p in one.params if isinstance(p, click.Option)]
         options = (
-            Option(tuple(p.opts), p.help or "", bool(p.is_flag), (*_choices(p), *known[name].get(p.opts[0], ())))
+            Option(
+                tuple(p.opts),
+                p.help or "",
+                bool(p.is_flag),
+                (*_choices(p), *known[name].get(p.opts[0], ())),
+                _takes_cases(p),
+            )
             for p in found
         )
         text = (one.help or "").split("\n\n")[0]
+        arguments = [p for p in one.params if isinstance(p, click.Argument)]
         values: list[str] = getattr(modules[name], "values", list)()
-        values += [value for p in one.params if isinstance(p, click.Argument) for value in _choices(p)]
+        values += [value for p in arguments for value in _choices(p)]
         yield Word(
-            name, " ".join(text.split()), (*options, Option(("--help",), "Show this help.", True)), tuple(values)
+            name,
+            " ".join(text.split()),
+            (*options, Option(("--help",), "Show this help.", True)),
+            tuple(values),
+            any(map(_takes_cases, arguments)),
         )
+
+
+def _takes_cases(parameter: click.Parameter) -> bool:
+    """As its name in the help says, or the words behind it."""
+    return "CASE" in str(parameter.metavar) or getattr(parameter, "explained", "").startswith("The case of")
 
 
 def _choices(parameter: click.Parameter) -> tuple[str, ...]:
@@ -95,10 +106,18 @@ def bash(commands: list[Word]) -> str:
         f"        {one.name}) options='{' '.join(_names(one))}' values='{' '.join(one.values)}' cases='{'1' if one.takes_cases else ''}' ;;"
         for one in commands
     )
-    return f"""_gpudx() {{
+    return f"""_gpudx_cases() {{
+    # Nothing typed yet, or the beginning of the folder's name: the cases themselves.
+    COMPREPLY=()
+    if [ "${{current%/*}}" = "$current" ] && [[ gpudx-cases/ == "$current"* ]]; then
+        mapfile -t COMPREPLY < <(compgen -A directory -- gpudx-cases/)
+    fi
+    [ ${{#COMPREPLY[@]}} -gt 0 ] || mapfile -t COMPREPLY < <(compgen -A file -- "$current")
+}}
+_gpudx() {{
     local current=${{COMP_WORDS[COMP_CWORD]}} options= values= cases= word
     case ${{COMP_WORDS[1]}}:${{COMP_WORDS[COMP_CWORD-1]}} in
-{_of_options(commands, BASH_VALUES)}
+{_of_options(commands, BASH_VALUES, BASH_CASES)}
     esac
     if [ "$COMP_CWORD" -eq 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W '{" ".join(one.name for one in commands)} --help --version' -- "$current")
@@ -118,12 +137,10 @@ def bash(commands: list[Word]) -> str:
         *)
             COMPREPLY=()
             [ -z "$values" ] || mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
-            if [ -z "$values" ] || [ -n "$cases" ] && [ ${{#COMPREPLY[@]}} -eq 0 ]; then
-                # Nothing typed yet, or the beginning of the folder's name: the cases themselves.
-                if [ -n "$cases" ] && [ "${{current%/*}}" = "$current" ] && [[ gpudx-cases/ == "$current"* ]]; then
-                    mapfile -t COMPREPLY < <(compgen -A directory -- gpudx-cases/)
-                fi
-                [ ${{#COMPREPLY[@]}} -gt 0 ] || mapfile -t COMPREPLY < <(compgen -A file -- "$current")
+            if [ -n "$cases" ] && [ ${{#COMPREPLY[@]}} -eq 0 ]; then
+                _gpudx_cases
+            elif [ -z "$values" ]; then
+                mapfile -t COMPREPLY < <(compgen -A file -- "$current")
             fi ;;
     esac
 }}
@@ -155,7 +172,7 @@ _gpudx() {{
         return
     fi
     case ${{words[2]}}:${{words[CURRENT-1]}} in
-{_of_options(commands, ZSH_VALUES)}
+{_of_options(commands, ZSH_VALUES, ZSH_CASES)}
     esac
     case ${{words[2]}} in
 {cases}
@@ -186,22 +203,28 @@ def fish(commands: list[Word]) -> str:
         for option in one.options:
             names = " ".join(f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names)
             value = "" if option.flag else f" -x -a {_fish_quoted(' '.join(option.values))}" if option.values else " -r"
+            value += f" -a {_fish_quoted(FISH_CASES)}" if option.takes_cases else ""
             lines.append(f"complete -c gpudx -n {seen} {names}{value} -d {_fish_quoted(_line(option.help))}")
     return "\n".join(lines)
 
 
-def _of_options(commands: list[Word], line: str) -> str:
-    """One line of a shell's `case` for each option with known values: `line` with COMMAND:OPTION|... and the values."""
+def _of_options(commands: list[Word], values: str, cases: str) -> str:
+    """One line of a shell's `case` for each option with known values, or one that takes a case: `values` or `cases` with
+    COMMAND:OPTION|... and the values."""
     return "\n".join(
-        line.format("|".join(f"{one.name}:{name}" for name in option.names), " ".join(option.values))
+        (cases if option.takes_cases else values).format(
+            "|".join(f"{one.name}:{name}" for name in option.names), " ".join(option.values)
+        )
         for one in commands
         for option in one.options
-        if option.values
+        if option.values or option.takes_cases
     )
 
 
 BASH_VALUES = """        {}) mapfile -t COMPREPLY < <(compgen -W '{}' -- "$current"); return ;;"""
+BASH_CASES = "        {}) _gpudx_cases; return ;;"
 ZSH_VALUES = "        {}) compadd -- {}; return ;;"
+ZSH_CASES = "        {}) compadd -f -- gpudx-cases/*(N/); _files; return ;;"
 FISH_CASES = "(set -l cases gpudx-cases/*/; printf '%s\\n' $cases)"  # `set` allows a pattern without matches
 SCRIPTS: dict[Shell, Callable[[list[Word]], str]] = {Shell.bash: bash, Shell.zsh: zsh, Shell.fish: fish}
 

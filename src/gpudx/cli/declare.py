@@ -7,6 +7,7 @@ out, an enum is one of its values. Written here because the libraries that do th
 from __future__ import annotations
 
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from typing import Any
 import click
 
 HELP_NAMES = ["-h", "--help"]
+WIDEST_HELP = 100
 
 
 class Option:
@@ -52,8 +54,26 @@ class ExplainedArgument(click.Argument):
         self.label, self.explained = label, explained
 
 
+# click breaks lines at hyphens, and inside commands. These characters, in place of hyphens and spaces, are not broken at.
+HYPHEN, SPACE = "\u2011", "\u00a0"
+IN_BACKQUOTES = re.compile(r"`[^`]*`")
+
+
+def _whole(text: str) -> str:
+    """The text with options and commands that stay in one piece."""
+    return IN_BACKQUOTES.sub(lambda found: found[0].replace(" ", SPACE), text).replace("-", HYPHEN)
+
+
 class Command(click.Command):
     """A command whose help lists its arguments above its options: click does so only in its latest versions."""
+
+    def get_help(self, ctx: click.Context) -> str:
+        return super().get_help(ctx).replace(HYPHEN, "-").replace(SPACE, " ")
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        written, self.help = self.help, _whole(self.help or "")
+        super().format_help_text(ctx, formatter)
+        self.help = written
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         arguments = [(one.label, one.explained) for one in self.params if isinstance(one, ExplainedArgument)]
@@ -61,7 +81,7 @@ class Command(click.Command):
         for title, rows in (("Arguments", arguments), ("Options", [row for row in options if row])):
             if rows:
                 with formatter.section(title):
-                    formatter.write_dl(rows)
+                    formatter.write_dl([(name, _whole(text)) for name, text in rows])
 
 
 @dataclass(frozen=True)
@@ -99,7 +119,7 @@ def command_of(
         callback=call,
         params=[_click_parameter(one) for one in parameters],
         help=inspect.getdoc(function),
-        context_settings={"help_option_names": HELP_NAMES, **settings},
+        context_settings={"help_option_names": HELP_NAMES, "max_content_width": WIDEST_HELP, **settings},
     )
 
 
@@ -131,7 +151,7 @@ def _click_parameter(one: _Parameter) -> click.Parameter:
     shown = one.default not in (None, "")
     if isinstance(one.default, float):
         shared["default"] = f"{one.default:g}{'s' if declared.parser else ''}"  # as a user writes it: 20s, 99
-    return click.Option(
+    return _Valued(
         names, type=_type(one), multiple=one.repeated, show_default=shown, show_envvar=bool(declared.envvar), **shared
     )
 
@@ -150,6 +170,13 @@ def _type(one: _Parameter) -> Any:
         return one.type
     ranged: Any = click.IntRange if one.type is int else click.FloatRange
     return ranged(declared.min, most)
+
+
+class _Valued(click.Option):
+    """An option with a value; that a count is at least 1 goes without saying."""
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        return {name: value for name, value in super().get_help_extra(ctx).items() if name != "range"}
 
 
 class _OneOf(click.Choice[str]):

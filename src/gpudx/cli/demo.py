@@ -13,7 +13,7 @@ import click
 
 from gpudx.cli.declare import Argument, Option
 from gpudx.cli.options import NewCase
-from gpudx.cli.speak import say
+from gpudx.cli.speak import paragraph, say
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:  # --help needs none of these
@@ -71,8 +71,8 @@ def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
     from gpudx.cli.running import remember, run_and_tell
     from gpudx.model.how import Fence, How
 
-    say(f"{incident.name}: {incident.title}{' (twin: without the fault)' if twin else ''}")
-    say(incident.story.partition(". ")[0].rstrip(".") + ".")
+    paragraph(f"{incident.name}: {incident.title}{' (twin: without the fault)' if twin else ''}")
+    paragraph(incident.story.partition(". ")[0].rstrip(".") + ".")
     with new_case(wanted, incident.name) as directory:
         built = build_incident(incident, directory / BUILD, twin)
         how = How(
@@ -100,7 +100,7 @@ def _judge(incident: Incident, case: Case | None, twin: bool, directory: Path) -
     from gpudx.demos.incidents import differences
 
     if case is None:
-        say(f"the analysis could not be done; case: {directory}")
+        say(f"the analysis failed; case: {directory}")
         raise click.exceptions.Exit(1)
     wrong = differences(incident, case, twin)
     for one in wrong:
@@ -139,7 +139,7 @@ def _require(incident: Incident) -> None:
         raise UserError(f"The demo needs {absent[0]} in PATH: install it, or choose a demo that `gpudx doctor` lists.")
     missing = [name for name in incident.modules if find_spec(name) is None]
     if missing:
-        raise UserError(f'The demo needs the Python module {missing[0]}: pip install "pyopencl[pocl]".')
+        raise UserError(f"The demo needs the Python module {missing[0]}: pip install 'gpudx[demo]'.")
 
 
 def _age(program: Path, sources: list[Path]) -> None:

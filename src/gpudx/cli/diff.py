@@ -41,22 +41,22 @@ def command(
         list[str] | None, Option(metavar="ASPECT", help=f"Leave out: {', '.join(ASPECTS)}. May be repeated.")
     ] = None,
     values: Annotated[
-        bool, Option("--values", help="Compare what launches got and left; both runs need gpudx run --values.")
+        bool, Option("--values", help="Compare the inputs and outputs of launches; record both runs with gpudx run --values.")
     ] = False,
 ) -> None:
-    """Show where two recorded runs diverge: the first difference, then how many of each kind.
+    """Show where two recorded runs diverge: the first difference, then how many there are of each kind.
 
-    Launches are aligned, not counted: one that is missing does not make all that follow differ. Addresses, times, process and
-    thread numbers, and how threads mix, do not count as differences. Memory is known by which allocation it is, and by the offset.
+    Launches are aligned: a missing one does not make all later ones differ. Addresses, times, process and thread ids, and how threads
+    interleave are not compared. Memory is identified by its allocation and the offset.
 
     \b
         gpudx run --keep all --case good -- ./app model-a
         gpudx run --keep all --case bad -- ./app model-b
         gpudx diff good bad
-        gpudx diff --values good bad                      # of runs with gpudx run --values
-        gpudx diff good bad --ignore objects --ignore environment --format markdown
+        gpudx diff --values good bad         # recorded with gpudx run --values
+        gpudx diff good bad --ignore objects --ignore environment -f markdown
 
-    Exit status: 0 no difference, 1 different, 2 cannot be compared.
+    Exit status: 0 if there is no difference, 1 if there is one, 2 if the cases cannot be compared.
     """
     if values:
         same, text = _values(good, bad)

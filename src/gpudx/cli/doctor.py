@@ -18,6 +18,7 @@ from gpudx.errors import UserError
 
 NAME_WIDTH = 18
 STATE_WIDTH = 10
+TO_INSTALL = "to install: "
 # What the demos of a backend run on; those of HIP bring a simulated runtime.
 DEVICES = {"opencl": ("OpenCL devices",), "cuda": ("NVIDIA driver",)}
 
@@ -72,20 +73,30 @@ def _demos(states: dict[str, str]) -> Entry:
     for one in incidents.every().values():
         needs = [*([] if one.python else [one.compiler or "C compiler"]), *DEVICES.get(one.backend, ())]
         missing = [need for need in needs if states.get(need) != "found"]
-        missing += [f"the Python module {name}" for name in one.modules if find_spec(name) is None]
+        missing += [f"{name} (pip install 'gpudx[demo]')" for name in one.modules if find_spec(name) is None]
         missing += [f"{name} (apt install binutils)" for name in one.tools if shutil.which(name) is None]
         lacking[one.name] = ", ".join(missing)
     good = [name for name, lack in lacking.items() if not lack]
-    bad = [f"{name}: needs {lack}" for name, lack in lacking.items() if lack]
+    bad = [f"{name} lacks: {lack}" for name, lack in lacking.items() if lack]
     return Entry("demos", "found" if good else "none", (*([f"run here: {', '.join(good)}"] if good else []), *bad))
 
 
 def _show(entry: Entry) -> None:
     from gpudx.report.safe import clean
 
-    for index, line in enumerate(entry.lines or ("",)):
-        head = f"{entry.name:<{NAME_WIDTH}}  {entry.state:<{STATE_WIDTH}}" if index == 0 else ""
-        click.echo(f"{head:<{NAME_WIDTH + STATE_WIDTH + 2}}  {clean(line)}".rstrip())
+    head = f"{entry.name:<{NAME_WIDTH}}  {entry.state:<{STATE_WIDTH}}  "
+    for line in entry.lines or ("",):
+        click.echo("\n".join(_wrapped(head, clean(line))).rstrip())
+        head = " " * len(head)
+
+
+def _wrapped(head: str, text: str) -> list[str]:
+    """As wide as the terminal; for a pipe, one line."""
+    from gpudx.cli.page import page_here
+    from gpudx.report.layout import wrapped
+
+    command = text.rpartition(TO_INSTALL)[2]
+    return wrapped(text, page_here().width, head, whole=(command,)) if text and sys.stdout.isatty() else [head + text]
 
 
 def _recorder() -> Entry:
@@ -122,7 +133,7 @@ def _tools() -> Iterator[Entry]:
     for tools in backends.tools().values():
         for tool in tools:
             found = look_for(tool)
-            hint = () if found.state == "found" else (f"{tool.use}; to install: {tool.install}",)
+            hint = () if found.state == "found" else (f"{tool.use}; {TO_INSTALL}{tool.install}",)
             yield Entry(tool.name, found.state, (*found.lines, *hint))
 
 

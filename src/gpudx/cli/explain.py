@@ -32,7 +32,7 @@ def command(
         Argument(metavar="FILE", help='Logs of any kind, GPU core dumps; "-" is standard input.'),
     ] = None,
     issue: Annotated[
-        str | None, Option(metavar="FILE", help="A pasted bug report: write an answer that is ready to post.")
+        str | None, Option(metavar="FILE", help="Read a pasted bug report and write an answer that is ready to post.")
     ] = None,
     case: CaseToWrite = None,
     run: Annotated[
@@ -49,11 +49,11 @@ def command(
     \b
         gpudx explain crash.log
         dmesg | gpudx explain -
-        tail -f app.log | gpudx explain -                   # events as they come, the report at the end
-        gpudx explain app.log dmesg.txt core.nvcudmp        # several logs of one failure
-        gpudx explain --issue report.md                     # answer a bug report
-        gpudx explain ci.log --case explained && gpudx report explained -f markdown
-        gpudx explain dmesg.txt --run gpudx-cases/last      # which buffer and which launches an address belongs to
+        tail -f app.log | gpudx explain -              # events as they come
+        gpudx explain app.log dmesg.txt core.nvcudmp   # logs of one failure
+        gpudx explain --issue report.md                # answer a bug report
+        gpudx explain dmesg.txt --run CASE             # look up its addresses
+        gpudx explain ci.log --case log && gpudx report log -f markdown
 
     A build log (ptxas -v, hipcc -Rpass-analysis=kernel-resource-usage) gives a table of kernels; source files that it names
     are read if they exist. `gpudx rule` lists the known formats. An asynchronous error is never blamed on the line that printed it.
@@ -67,9 +67,9 @@ def command(
 
     names = [*(logs or []), *([issue] if issue is not None else [])]
     if not names:
-        raise UserError("no log given: name a file, or pipe one in with `gpudx explain -`.")
+        raise UserError("No log was given: name a file, or pipe one in with `gpudx explain -`.")
     if names.count(STDIN) > 1:
-        raise UserError('standard input can be read once: give "-" for one log only.')
+        raise UserError('Standard input can be read only once: give "-" for one log.')
     format = "json" if as_json else format
     live = format == "terminal" and output is None and issue is None and sys.stdout.isatty()
     kept = _Kept() if issue is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -61,8 +62,8 @@ def command(
 ) -> None:
     """Find flaky tests, the conditions in which they fail, and the cause.
 
-    Runs the tests in one thread and in many, shuffled, reversed, each alone, beside a second copy of the suite; then only what
-    tells the failing ones apart. What they print goes into files of the case.
+    Runs the tests in one thread and in many, shuffled, reversed, each alone, and beside a second copy of the suite; then repeats only
+    the runs that show what failing tests depend on. Their output goes to files in the case.
 
     \b
         gpudx flake -- pytest tests/gpu
@@ -87,7 +88,7 @@ def command(
         place = resume.absolute()
         done = _study(place, *take_up(place), limits, part)
     elif program:
-        with new_case(case, program[0]) as place:
+        with new_case(case, *program) as place:
             done = _study(place, _suite(program, parallel, threads, confidence / 100), [], limits, part)
     else:
         raise UserError("There are no tests to run: write the command after --, as in `gpudx flake -- pytest tests`.")
@@ -146,10 +147,12 @@ def _lab(place: Path, suite: Suite, limits: Limits, part: Share | None) -> Itera
 def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits, part: Share | None) -> Case:
     from gpudx.flake.case import write_case
     from gpudx.flake.loop import JOURNAL, Flaker
+    from gpudx.report.brief import near
+    from gpudx.text import plural
 
     with _lab(place, suite, limits, part) as lab:
         where = f", {lab.places} runs at a time" if lab.places > 1 else ""
-        say(f"{len(suite.tests)} tests ({suite.runner}){where}; what they print goes to {os.path.relpath(place)}")
+        say(f"{plural(len(suite.tests), 'test')} ({suite.runner}){where}; their output goes to {os.path.relpath(place)}")
         flaker = Flaker(suite, lab, place / JOURNAL, limits, batches, _progress)
         result = flaker.run()
     clear_line()
@@ -157,8 +160,8 @@ def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits, part
         raise UserError(
             f"No run ended ({result.stopped}): {NO_RUN.get(result.stopped, 'run the command there by itself')}."
         )
-    if result.stopped not in ("settled", "runs used up"):
-        say(f"{result.stopped}; to continue: gpudx flake --resume {place}")
+    if result.stopped == "interrupted":
+        say(f"interrupted; to continue: {shlex.join(['gpudx', 'flake', '--resume', near(str(place))])}")
     return write_case(place, suite, result, flaker.batches)
 
 
@@ -167,9 +170,8 @@ def _progress(wishes: Sequence[Wish], ledger: Ledger, left: float, likely: float
     failing, wish = len(ledger.suspects()), wishes[0]
     beside = f" and {len(wishes) - 1} more at the same time" if len(wishes) > 1 else ""
     some = f"{len(wish.tests)} tests" if len(wish.tests) > 1 else "1 test" if wish.tests else "all tests"
-    about = f", about {likely:.0f} s" if likely else ""
-    text = f"{wish.phase}: {wish.condition.name}, {some}{beside}{about}; {failing} failed so far; at most {left:.0f} s left"
-    renew(text)
+    about = f"; this takes about {likely:.0f} s" if likely else ""
+    renew(f"{wish.phase}: {wish.condition.name}, {some}{beside}; {failing} failed so far; {left:.0f} s left{about}")
 
 
 def _report(case: Case, quiet: bool, as_json: bool) -> None:

@@ -44,8 +44,9 @@ def command(
 
     \b
         [[suppress]]
-        rule = "pageable-copy"        # optional: kernel = "warmup_*", path = "third_party/*"
+        rule = "pageable-copy"
         reason = "only at start"
+        kernel = "warmup_*"           # optional, as path = "third_party/*"
         expires = 2027-01-31          # optional
 
     \b

@@ -23,14 +23,17 @@ def command(
         [[hypothesis]]
         name = "gemm buffer undersized"
         claim = "the hidden buffer was allocated with default dimensions"
-        launches = { kernel = "gemm*", predicate = "bytes(C) < M*N*4", names = { C = 0, M = 3, N = 4 } }
         expect = "some"
+        [hypothesis.launches]
+        kernel = "gemm*"
+        predicate = "bytes(C) < M*N*4"
+        names = { C = 0, M = 3, N = 4 }
 
     \b
-        gpudx hypotheses gpudx-cases/20260102T030405Z-app-1a2b hypotheses.toml
+        gpudx hypotheses CASE hypotheses.toml
         gpudx run --hypotheses hypotheses.toml -- ./app
 
-    Exit status: 0 if all could be judged or said why not, 2 if the case or FILE cannot be read.
+    Exit status: 0 if each was judged or has a reason why not, 2 if the case or FILE cannot be read.
     """
     from gpudx.cli.page import page_here
     from gpudx.cli.stating import load

@@ -78,20 +78,20 @@ def command(
 ) -> None:
     """Run a failing program in different ways until the cause is found.
 
-    What the program prints goes into files of the case, and it gets no input.
+    The program's output goes to files in the case; it gets no input.
 
     \b
-    gpudx investigate -- ./app args...
-    gpudx investigate --budget 10m --without one-processor -- python test.py
-    gpudx investigate --vary N=256,1024,4096 -- ./app --rows {N}
-    gpudx investigate --wait-at 'reduce*,3' -- ./app    (kernels of this name; the third launch)
-    gpudx investigate --perturb -- ./app                (tests whether a race that was found changes the outcome)
-    gpudx investigate --expect 'max error: 0' -- ./app  (it exits with 0 and a wrong result)
-    gpudx investigate --rebuild 'make -B CFLAGS=-O0' -- ./app
-    gpudx investigate --revision v1.2 --build make -- ./app
-    gpudx investigate --engine ray --address 10.0.0.1:6379 -- ./app    (several experiments at a time)
-    gpudx investigate --probe 'ENTER gemm' -- ./run.sh    (checks that this code ran)
-    gpudx investigate gpudx-cases/20261115T101112Z-app-1a2b    (a case of gpudx run, or one that was interrupted)
+        gpudx investigate -- ./app args...
+        gpudx investigate --expect 'max error: 0' -- ./app   # its result is wrong
+        gpudx investigate --budget 10m --without one-processor -- python test.py
+        gpudx investigate --vary N=256,1024,4096 -- ./app --rows {N}
+        gpudx investigate --wait-at 'reduce*,3' -- ./app     # or the third launch
+        gpudx investigate --perturb -- ./app                 # does a race matter?
+        gpudx investigate --probe 'ENTER gemm' -- ./run.sh   # did this code run?
+        gpudx investigate --rebuild 'make -B CFLAGS=-O0' -- ./app
+        gpudx investigate --revision v1.2 --build make -- ./app
+        gpudx investigate --engine ray --address 10.0.0.1:6379 -- ./app
+        gpudx investigate gpudx-cases/20261115T101112Z-app-1a2b   # go on with it
 
     Exit status: 0 if a cause is confirmed, 1 if none is, 130 if it was interrupted.
     """
@@ -109,7 +109,7 @@ def command(
             raise UserError(f"Put options before the case: gpudx investigate {' '.join(program[1:])} {program[0]}")
         done = _go_on(Path(program[0]).absolute(), wanted)
     else:
-        with new_case(case, program[0]) as directory:
+        with new_case(case, *program) as directory:
             done = _begin(directory, program, wanted)
     from gpudx.cli.page import result
     from gpudx.cli.running import remember
@@ -195,7 +195,7 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
         casefile.write(conclude(first_failing(lab.folder, state), state), lab.folder)
 
     with _engine(lab, wanted) as lab:
-        say(f"investigating{_at_a_time(lab)}; what the program prints goes to {os.path.relpath(lab.folder)}")
+        say(f"investigating{_at_a_time(lab)}; the program's output goes to {os.path.relpath(lab.folder)}")
         limits = Limits(wanted.budget_s, wanted.runs)
         state = investigate(state, lab, limits, keep, _progress)
         state = with_second_cause(state, lab, limits, keep, _progress)

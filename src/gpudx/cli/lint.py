@@ -19,7 +19,7 @@ FOUND = 1
 
 def command(
     files: Annotated[
-        list[Path], Argument(metavar="FILE", help="Kernel sources; host sources in the same call help.")
+        list[Path], Argument(metavar="FILE", help="Kernel sources, and host sources that pass structs to them.")
     ],
     define: Annotated[
         list[str] | None, Option("-D", metavar="NAME[=VALUE]", help="Define a macro, as for the compiler.")
@@ -29,11 +29,11 @@ def command(
     ] = None,
     case: Annotated[Path | None, Option(metavar="DIR", help="Write a case to DIR, for gpudx gate.")] = None,
 ) -> None:
-    """Look for mechanical faults in sources of CUDA, HIP and OpenCL kernels: a line for each, all of them warnings.
+    """Find mechanical faults in CUDA, HIP and OpenCL kernel sources. Each is one line, a warning.
 
     \b
         gpudx lint src/*.cu
-        gpudx lint kernels.cl host.c                          # struct arguments of both are compared
+        gpudx lint kernels.cl host.c                 # compares structs of both
         gpudx lint --option=-cl-fast-relaxed-math kernels.cl
         gpudx lint src/*.cu --case linted && gpudx gate linted
 
@@ -50,7 +50,7 @@ def command(
     project = [read_source(path, options) for path in files]
     for path, source in zip(files, project, strict=True):
         if source is None:
-            raise UserError(f"{path} cannot be read: check its name and permission.")
+            raise UserError(_unreadable(path))
     found = lint([source for source in project if source is not None])
     if case is not None:
         with new_case(case, "lint") as folder:
@@ -63,6 +63,12 @@ def command(
     from gpudx.text import plural
 
     click.echo(f"gpudx: no fault in {plural(len(files), 'file')}, {plural(_lines(files), 'line')}", err=True)
+
+
+def _unreadable(path: Path) -> str:
+    if path.is_dir():
+        return f"{path} is a directory: name the files in it, as in `gpudx lint {path}/*.cl`."
+    return f"{path} cannot be read: check its name and permission."
 
 
 def _lines(files: list[Path]) -> int:

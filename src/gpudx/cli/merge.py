@@ -19,7 +19,7 @@ def command(
     first that failed, and collectives in which ranks disagree or are missing.
 
     \b
-        gpudx run --case /shared/host0 -- torchrun --nnodes 2 --node-rank 0 train.py      # on each host
+        gpudx run --case /shared/host0 -- torchrun ... train.py     # on each host
         gpudx merge /shared/host0 /shared/host1
 
     Exit status: 0 if the cases were merged, 2 if not.

@@ -20,7 +20,7 @@ def command(
 ) -> None:
     """Unpack a bundle into a case directory, on any machine: no GPU is needed to look at it.
 
-    Nothing in the bundle is believed: names, kinds, sizes and hashes are checked, and what does not fit is refused.
+    Names, kinds, sizes and hashes are checked: a bundle that does not fit its manifest is refused.
 
     \b
         gpudx open crash.gpudx.zip && gpudx report gpudx-cases/...

@@ -9,44 +9,44 @@ GROUPS: dict[str, dict[str, str]] = {
         "explain": "explain a log",
     },
     "Look closer": {
-        "report": "the full report of a case, as text, page or SARIF",
-        "show": "recorded calls, launches, allocations and errors as tables",
-        "attach": "the launches in flight of a program that is being recorded",
-        "dump": "the same as JSON",
+        "report": "show the full report of a case: text, page, SARIF, ...",
+        "show": "show recorded calls, launches, allocations and errors",
+        "attach": "show the launches in flight of a program that is being recorded",
+        "dump": "write the same as JSON",
         "rule": "explain an id: a detector, cause, experiment or gate",
-        "check": "check recorded launches against contracts of kernels",
+        "check": "check recorded launches against your contracts for kernels",
         "hypotheses": "check your own hypotheses against a case",
     },
     "Compare": {
-        "diff": "where two recorded runs diverge",
-        "verify": "whether a fix really fixes the failure",
-        "bisect": "the revision that introduced a failure",
+        "diff": "show where two recorded runs diverge",
+        "verify": "check whether a fix really fixes the failure",
+        "bisect": "find the revision that introduced a failure",
     },
     "One launch": {
         "capture": "run a case's program again and capture the guilty launch",
         "replay": "run a captured launch alone and compare its results",
         "bench": "compare the results and times of variants of a captured kernel",
-        "shrink": "make a captured launch smaller, and a C program of it",
+        "shrink": "make a captured launch smaller, and write it as a C program",
     },
     "CI": {
-        "flake": "which tests are flaky, and why",
-        "gate": "pass or fail cases by the limits in gpudx.toml",
+        "flake": "find flaky tests and why they fail",
+        "gate": "check cases against the limits in gpudx.toml",
     },
     "Before it runs": {
-        "lint": "faults in kernel sources",
-        "build": "registers, spills and compiler warnings of a build",
-        "audit": "device code in a binary",
+        "lint": "find faults in kernel sources",
+        "build": "run a build; show registers, spills and compiler warnings",
+        "audit": "show the device code in a binary",
     },
     "Cases": {
         "cases": "list, group and prune cases",
-        "merge": "the cases of one job from several hosts as one",
+        "merge": "merge the cases of one job from several hosts",
         "bundle": "pack a case into one file",
         "open": "unpack a bundle",
     },
     "Setup": {
         "demo": "build a program with a real fault and diagnose it",
-        "doctor": "what works on this machine, and how to install the rest",
-        "completion": "shell completion",
+        "doctor": "show what works on this machine, and how to install the rest",
+        "completion": "print a script for shell completion",
     },
 }
 HEAD = """Usage: gpudx COMMAND [OPTIONS] ...
@@ -61,7 +61,8 @@ Options:
   --version    Show the version and exit.
   -h, --help   Show this help and exit.
 
-Exit status: that of the command; 2 if gpudx cannot do what was asked, with one line that explains why.
+Exit status: that of the command; 2, and one line that explains why, if gpudx
+cannot do what was asked.
 """
 
 

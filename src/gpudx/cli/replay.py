@@ -54,7 +54,7 @@ def command(
     poison: Annotated[
         str | None, Option(POISON, metavar="[=PATTERN]", help="Fill new memory with a pattern, as gpudx run --poison.")
     ] = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="With these three: write the case to DIR.")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="With --sanitize, --fence or --poison: write the case to DIR.")] = None,
 ) -> None:
     """Run a captured launch alone and compare its results with the captured ones.
 
@@ -66,8 +66,8 @@ def command(
         gpudx replay saxpy-1.gpucapsule --sanitize
         gpudx replay saxpy-1.gpucapsule --info
 
-    Exit status: 0 the same results (or the same failure as captured), 1 other results or another end, 2 cannot be
-    replayed here. With --sanitize, --fence or --poison: as gpudx run.
+    Exit status: 0 if the results, or the failure, are those that were captured, 1 if not, 2 if it cannot be replayed here. With
+    --sanitize, --fence or --poison: as gpudx run.
     """
     from gpudx.capsule import file
     from gpudx.lab import replay

@@ -53,15 +53,15 @@ def command(
     """Show the full report of a case.
 
     \b
-        gpudx report                                      # of the latest case
-        gpudx report --open                               # the same as a page, in the browser
-        gpudx report crash.gpudx.zip                      # of a bundle
-        gpudx report CASE -f html -o report.html          # one file, with pictures
-        gpudx report CASE -f lines                        # file:line: severity: id message
-        gpudx report CASE -f sarif -o gpudx.sarif         # for code scanning
-        gpudx report CASE -f junit -o gpudx.xml           # for CI systems
-        gpudx report CASE -f perfetto -o gpudx.pftrace    # for ui.perfetto.dev
-        gpudx report CASE --lang ko                       # in Korean
+        gpudx report                                    # of the latest case
+        gpudx report --open                             # a page in the browser
+        gpudx report crash.gpudx.zip                    # of a bundle
+        gpudx report CASE -f html -o report.html        # one file, with pictures
+        gpudx report CASE -f lines                      # file:line: for editors
+        gpudx report CASE -f sarif -o gpudx.sarif       # for code scanning
+        gpudx report CASE -f junit -o gpudx.xml         # for CI systems
+        gpudx report CASE -f perfetto -o gpudx.pftrace  # for ui.perfetto.dev
+        gpudx report CASE --lang ko                     # in Korean
 
     Exit status: 0 if it was shown, 2 if there is no such case, format or language.
     """

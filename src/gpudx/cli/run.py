@@ -65,12 +65,12 @@ def command(
         gpudx run --error-exitcode 9 -- ./tests           # for CI
         gpudx run --fence --stacks -- ./app
         gpudx run --nan -- ./app
-        gpudx run --capture 'blur#3' -- ./app             # then: gpudx replay CASE/blur-3.gpucapsule
-        gpudx run --probe 'ENTER gemm' --probe sym:launch_gemm --probe kernels.cu:120 -- ./run.sh
-        gpudx run --model llama.gguf -- ./server          # what it opens or is given is found without --model
+        gpudx run --capture 'blur#3' -- ./app             # then gpudx replay
+        gpudx run --probe 'ENTER gemm' --probe kernels.cu:120 -- ./run.sh
+        gpudx run --model llama.gguf -- ./server
 
-    Exit status: that of the program, or its signal; N of --error-exitcode if it passed and has faults; 124 after
-    --timeout; 126 or 127 if it cannot be started; 2 if gpudx cannot do what was asked.
+    Exit status: that of the program, or its signal; N of --error-exitcode if it passed and has faults; 124 after --timeout; 126 or 127
+    if it cannot be started; 2 if gpudx cannot do what was asked.
     """
     from gpudx.cli import capturing, first_nan, sanitizing
     from gpudx.cli.cases import new_case
@@ -110,7 +110,7 @@ def command(
         values=values,
     )
     stated = _stated(contracts, hypotheses, model or [])
-    with new_case(case, words[0]) as directory:
+    with new_case(case, *words) as directory:
         told = run_and_tell(words, directory, how, quiet, stated, stall, checked.second)
         if taken:
             capturing.tell(capturing.collected(told.run, directory, no_data), taken, quiet)

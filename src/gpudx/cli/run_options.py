@@ -36,7 +36,7 @@ class Crumbs(StrEnum):
 ErrorExitcode = Annotated[
     int | None, Option(min=0, max=255, metavar="N", help="Exit with N if a passing program has faults.")
 ]
-Keep = Annotated[str, Option(metavar="SIZE", help='Calls kept per thread, or "all".')]
+Keep = Annotated[str, Option(metavar="SIZE", help='Keep the last SIZE of each thread\'s calls, or "all".')]
 Dump = Annotated[bool, Option("--dump", help="Make the driver write a GPU core dump. May change how the program ends.")]
 Serialise = Annotated[
     bool,
@@ -55,7 +55,8 @@ CrumbsOption = Annotated[
     Crumbs | None,
     Option(
         metavar="all|off",
-        help="Breadcrumbs behind every launch, or none. [as many as cost a few percent; all with --fence or --poison]",
+        help="Mark the end of every launch, or of none, to see which have completed. "
+        "[as many as cost a few percent; all with --fence or --poison]",
     ),
 ]
 Sanitize = Annotated[
@@ -73,7 +74,8 @@ Like = Annotated[
     Path | None,
     Option(
         metavar="CASE",
-        help="With --sanitize: check the guilty kernel of CASE. With --watch: the memory that changed. Run its CMD if none.",
+        help="With --sanitize: check the guilty kernel of CASE. With --watch: watch the memory that changed in CASE. "
+        "Runs the CMD of CASE if none is given.",
     ),
 ]
 Fence = Annotated[
@@ -86,7 +88,7 @@ Fence = Annotated[
 ]
 FenceAlign = Annotated[
     int | None,
-    Option(metavar="N", help="With --fence: memory begins at multiples of N bytes. [what the API promises]"),
+    Option(metavar="N", help="With --fence: align memory to N bytes. [what the API promises]"),
 ]
 Poison = Annotated[
     str | None,
@@ -132,19 +134,20 @@ CaptureLimit = Annotated[
 ]
 NoData = Annotated[bool, Option("--no-data", help="With --capture: leave the contents of buffers out of the capsule.")]
 Values = Annotated[
-    bool, Option("--values", help="Keep hashes of what launches get and leave, for gpudx diff --values (OpenCL).")
+    bool, Option("--values", help="Hash the inputs and outputs of launches, for gpudx diff --values (OpenCL).")
 ]
 Nan = Annotated[
     str | None,
     Option(
         NAN,
         metavar="[=N]",
-        help="Find the first launch that makes a NaN or an infinity (OpenCL). =N: look at every Nth launch, then run CMD again.",
+        help="Find the first launch that makes a NaN or an infinity (OpenCL). "
+        "=N: check every Nth launch, then run CMD again to find the first.",
     ),
 ]
 Stall = Annotated[
     float,
-    Option(parser=duration_or_zero, metavar="TIME", help="Report once if no stream moves for TIME; 0: never."),
+    Option(parser=duration_or_zero, metavar="TIME", help="Report once if no stream makes progress for TIME; 0: never."),
 ]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudx.cli.speak import complain, say, write
-from gpudx.errors import UserError
+from gpudx.errors import UserError, keep
 from gpudx.lab.recorded import TRACES, RunResult, run_recorded
 from gpudx.model.how import How
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gpudx.model.how import Simulator
     from gpudx.pipeline import Stated
 
-BUG = "gpudx-error.txt"
 LOADING_NICE = 5
 OPINION_S = 600.0  # for a run on a simulator, if the user gives no --timeout
 
@@ -116,7 +115,7 @@ def analyse(run: RunResult, command: list[str], case_dir: Path, stated: Stated |
         complain(error)
     except Exception:
         # A bug of ours: the program's own exit status matters more than our traceback.
-        complain(UserError(f"The analysis failed, which is a bug in gpudx: please report {_keep_traceback(case_dir)}."))
+        complain(UserError(f"The analysis failed, which is a bug in gpudx: please report {keep(case_dir, traceback.format_exc())}."))
     return None
 
 
@@ -154,15 +153,6 @@ def _second_opinion(first: Case, command: list[str], case_dir: Path, how: How, q
     run = run_recorded(command, folder, replace(how, timeout=limit, output=folder / "output.txt"))
     second = _diagnose(run, command, folder)
     return first if second is None else written(simulated_runs.joined(first, second))
-
-
-def _keep_traceback(case_dir: Path) -> str:
-    text = traceback.format_exc()
-    try:
-        (case_dir / BUG).write_text(text)
-    except OSError:
-        return text
-    return str(case_dir / BUG)
 
 
 def tell(case: Case) -> None:

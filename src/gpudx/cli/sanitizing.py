@@ -26,7 +26,7 @@ def choose(text: str | None, kernel: str | None, dump: bool, program: Path) -> C
     from gpudx.lab import kernel_checked, sanitized, simulated
 
     if text is None and kernel:
-        raise UserError("--kernel says what --sanitize checks: add --sanitize.")
+        raise UserError("--kernel works only with --sanitize: add --sanitize.")
     if text is None:
         return Chosen()
     if dump:

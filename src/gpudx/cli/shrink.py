@@ -28,7 +28,9 @@ def command(
     against: Annotated[
         str, Option(metavar="NAME", help="The failure is that this device gives other results than --device.")
     ] = "",
-    time: Annotated[float, Option(parser=duration, metavar="TIME", help="Search for at most TIME: 30s, 5m.")] = 120.0,
+    budget: Annotated[
+        float, Option(parser=duration, metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")
+    ] = 120.0,
     attempts: Annotated[int, Option(min=1, metavar="N", help="Try at most N smaller launches.")] = 100_000,
     issue: Annotated[
         Path | None, Option(metavar="FILE", help="Also write the text of a bug report (Markdown) to FILE.")
@@ -37,12 +39,12 @@ def command(
 ) -> None:
     """Make a captured launch smaller while it fails in the same way, and write it as a C program.
 
-    The failure is what a replay shows: a fault that the checks inside the kernel report, a crash, an error, a NaN, or, with --against,
-    different results on two devices. Work-items, buffers, data and source are removed as long as this stays the same.
+    The failure is what a replay shows: a fault found by the checks inside the kernel, a crash, an error, a NaN, or, with --against,
+    different results on two devices. Work-items, buffers, data and source are removed as long as it still fails in that way.
 
     \b
         gpudx shrink blur-3.gpucapsule
-        gpudx shrink blur-3.gpucapsule --issue report.md --time 5m
+        gpudx shrink blur-3.gpucapsule --issue report.md --budget 5m
         gpudx shrink blur-3.gpucapsule --device pocl --against intel
 
     Exit status: 0 if it was written, 1 if the replay does not fail, 2 if it cannot be replayed.
@@ -64,7 +66,7 @@ def command(
         )
         raise click.exceptions.Exit(NO_FAILURE)
     say(f"the failure to keep: {known.says[0]}")
-    small, log = shrink(held, lambda one: observer.fails_so(one, known), time, attempts)
+    small, log = shrink(held, lambda one: observer.fails_so(one, known), budget, attempts)
     target = output or capsule.with_suffix(f".min{file.SUFFIX}")
     size = file.write(small, target)
     click.echo(

@@ -23,9 +23,10 @@ def say(text: str) -> None:
 
 
 def renew(text: str) -> None:
-    """How something goes: a line that is renewed in place on a terminal, else one more line."""
+    """How something goes: a line that is renewed in place on a terminal, else one more line. What does not fit is left out: only one
+    row can be cleared."""
     if _is_terminal() and not _quiet:
-        write(f"\r\033[Kgpudx: {text}")
+        write(f"\r\033[K{f'gpudx: {text}'[: _width() - 1]}")
     else:
         say(text)
 
@@ -38,6 +39,20 @@ def clear_line() -> None:
 
 def _is_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
+
+
+def paragraph(text: str) -> None:
+    """Sentences of our own, as wide as the terminal."""
+    from gpudx.report.layout import wrapped
+
+    if not _quiet:
+        write("\n".join(wrapped(text, _width(), "gpudx: ")) + "\n")
+
+
+def _width() -> int:
+    from gpudx.cli.page import page_of
+
+    return page_of(2).width
 
 
 def complain(error: UserError) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 import sys
-import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ import click
 
 from gpudx.cli.declare import Option
 from gpudx.cli.options import Budget, NewCase, ResultAsJson
-from gpudx.cli.speak import complain, say, write
+from gpudx.cli.speak import clear_line, complain, paragraph, renew, say, write
 from gpudx.cli.times import duration
 from gpudx.errors import UserError
 
@@ -64,7 +64,8 @@ def command(
 
     Example: gpudx verify --before ./old --after ./new --revert ./new-undone
 
-    Exit status: 0 a fix; 1 a placebo, mitigates, or not shown to be the cause; 2 inconclusive, or another failure.
+    Exit status: 0 for a fix; 1 for a placebo, a mitigation, or a change that is not shown to be the cause; 2 if it is inconclusive, or
+    fails in another way.
     """
     from gpudx.cli.cases import new_case
     from gpudx.cli.investigate import budget_seconds
@@ -129,25 +130,31 @@ def _verify(state: Verification, place: Path, limits: Limits, as_json: bool) -> 
     from gpudx.verify.tally import Tally
 
     for line in [*plan(Tally(state.question, state.trials)), *_same_file(state.question)]:
-        say(line)
+        paragraph(line)
     live = Live(place)
     verifier = Verifier(state, place, limits, Watcher(analyse, live.waits, live.ran))
     try:
         ended = verifier.run().judgement
     except (KeyboardInterrupt, Interrupted):
         live.clear()
-        say(f"stopped; to continue: gpudx verify --resume {place}")
+        say(f"stopped; {_to_continue(place)}")
         ended = None
     except UserError as error:
         live.clear()
         complain(error)
-        say(f"to continue: gpudx verify --resume {place}")
+        say(_to_continue(place))
         ended = None
     live.clear()
     status = EXIT.get(ended.answer, 1) if ended else CANNOT_BE_TOLD
     write_case(verifier.state, place, status)
     _tell(verifier.state, verifier.tally(), ended, place, as_json)
     return status
+
+
+def _to_continue(place: Path) -> str:
+    from gpudx.report.brief import near
+
+    return f"to continue: {shlex.join(['gpudx', 'verify', '--resume', near(str(place))])}"
 
 
 def _same_file(asked: Question) -> list[str]:
@@ -170,18 +177,17 @@ class Live:
 
     def waits(self, what: str, seen: Tally, seconds: float) -> None:
         """Something is running."""
-        from gpudx.cli.page import page_of
         from gpudx.text import duration
 
         left, needed = duration(max(0.0, seconds)), seen.wins_needed
         lead = f"lead {min(seen.wins, needed)} of {needed}"
-        text = f"gpudx: {what}; at most {left} left; {lead}; failed: {_so_far(seen)}"
+        text = f"{what}; at most {left} left; {lead}; failed: {_so_far(seen)}"
         if self._terminal and text != self._shown:
             self._shown = text
-            write("\r\x1b[K" + text[: page_of(2).width - 1])
+            renew(text)
         elif not self._terminal and time.monotonic() - self._last >= LINE_EVERY_S:
             self._last = time.monotonic()
-            write(text + "\n")
+            say(text)
 
     def ran(self, trial: Trial, earlier: Sequence[Trial]) -> None:
         """The first failure of its kind is shown with what the program said last."""
@@ -198,9 +204,8 @@ class Live:
 
     def clear(self) -> None:
         """Take the changing line away."""
-        if self._terminal:
-            self._shown = ""
-            write("\r\x1b[K")
+        self._shown = ""
+        clear_line()
 
 
 def _so_far(seen: Tally) -> str:
@@ -210,6 +215,7 @@ def _so_far(seen: Tally) -> str:
 
 def _tell(state: Verification, seen: Tally, ended: Judgement | None, place: Path, as_json: bool) -> None:
     from gpudx import casefile
+    from gpudx.report.brief import near
 
     if as_json:
         print(json.dumps(casefile.encode(state), indent=1))
@@ -223,30 +229,24 @@ def _tell(state: Verification, seen: Tally, ended: Judgement | None, place: Path
         print()
         for line in ended.because:
             _paragraph(line, "- ")
-    print(f"\ncase: {place}")
+    print(f"\n  more: gpudx report   case: {near(str(place))}")
 
 
 def _paragraph(text: str, mark: str = "") -> None:
     from gpudx.cli.page import page_here
+    from gpudx.report.layout import wrapped
     from gpudx.report.safe import clean
 
-    lead = f"  {mark}"
-    wrapped = textwrap.wrap(
-        clean(text),
-        page_here().width,
-        initial_indent=lead,
-        subsequent_indent=" " * len(lead),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    print("\n".join(wrapped))
+    print("\n".join(wrapped(clean(text), page_here().width, f"  {mark}")))
 
 
 def _table(seen: Tally) -> None:
-    from gpudx.cli.show import write_table
+    from gpudx.cli.page import page_here
+    from gpudx.report.layout import table
     from gpudx.verify.sentences import span
 
     counts = [seen.count(condition) for condition in seen.question.commands]
     rows = [(c.condition, f"{c.old} of {c.runs}", f"{c.other} of {c.runs}", span(c)) for c in counts]
     sure = f"failure rate ({100 * seen.question.confidence:g} % confidence)"
-    write_table(["condition", "failed", "failed otherwise", sure], rows, None)
+    for line in table(["condition", "failed", "failed in another way", sure], rows, page_here().width - 2) or ():
+        print(f"  {line}")

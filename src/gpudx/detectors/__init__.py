@@ -22,6 +22,7 @@ from functools import cache
 from types import ModuleType
 
 from gpudx.detectors._related import with_causes
+from gpudx.errors import survived
 from gpudx.facts import Facts
 from gpudx.model import Finding, Identity, Outcome
 
@@ -47,7 +48,7 @@ def every() -> tuple[ModuleType, ...]:
 def detect_all(facts: Facts, run: Run) -> Iterator[Finding]:
     """The findings of all detectors about one process."""
     detectors = [one for one in every() if hasattr(one, "detect") and not (facts.second_loader and _needs_every_call(one))]
-    yield from with_causes([finding for detector in detectors for finding in detector.detect(facts, run)])
+    yield from with_causes([finding for detector in detectors for finding in _found(detector, "detect", facts, run)])
 
 
 def _needs_every_call(detector: ModuleType) -> bool:
@@ -58,4 +59,8 @@ def examine_all(identity: Identity, run: Run) -> Iterator[Finding]:
     """The findings about who ran, with what."""
     for detector in every():
         if hasattr(detector, "examine"):
-            yield from detector.examine(identity, run)
+            yield from _found(detector, "examine", identity, run)
+
+
+def _found(detector: ModuleType, look: str, *at: object) -> list[Finding]:
+    return survived(f"Detector {detector.ID}", lambda: list(getattr(detector, look)(*at)), [])

@@ -8,7 +8,7 @@ from gpudx.model import LoadedObject, Step
 from gpudx.text import plural
 
 OLDER = (
-    "The program that ran seems older than its sources; whether it lacks recent changes is not known. "
+    "The program that ran seems older than its sources; it is not known whether it lacks recent changes. "
     "--probe TEXT, with a text that only the sources have, settles it; so does a fresh build (gpudx investigate --rebuild CMD)."
 )
 UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))

@@ -15,16 +15,20 @@ I64 = NDArray[np.int64]
 
 def strangers(facts: Facts) -> I64:
     """The pointers (rows of Pointers) into live memory of another device, where no call let devices into each other's."""
-    if len(facts.kernels.devices) < 2 or _granted(facts):
+    if len(facts.kernels.devices) < 2 or granted(facts):
         return np.zeros(0, np.int64)
+    rows = of_other_contexts(facts)
+    return np.asarray(rows[[_differs(facts, int(r)) for r in rows]], np.int64)
+
+
+def of_other_contexts(facts: Facts) -> I64:
+    """The pointers (rows of Pointers) into live device memory of another context than the launch's."""
     pointers, launches = facts.launches.pointers, facts.launches
     rows = np.flatnonzero(pointers.live & ~pointers.inside & ~launches.captured[pointers.launch])
     table = facts.objects.table[pointers.object[rows]]
     context = _contexts(facts)[pointers.launch[rows]]
-    rows = rows[
-        np.isin(table["family"], LOCAL) & (table["context"] != context) & (context != 0) & (table["context"] != 0)
-    ]
-    return np.asarray(rows[[_differs(facts, int(r)) for r in rows]], np.int64)
+    known = (context != 0) & (table["context"] != 0)
+    return np.asarray(rows[np.isin(table["family"], LOCAL) & (table["context"] != context) & known], np.int64)
 
 
 def _contexts(facts: Facts) -> NDArray[np.uint32]:
@@ -35,7 +39,7 @@ def _contexts(facts: Facts) -> NDArray[np.uint32]:
     return np.where(made != 0, made, facts.trace.context[launches.position])
 
 
-def _granted(facts: Facts) -> bool:
+def granted(facts: Facts) -> bool:
     calls = tuple(c for c in facts.trace.schema.calls if c.name.endswith(GRANTS))
     return bool(calls) and len(facts.trace.select(calls)) > 0
 

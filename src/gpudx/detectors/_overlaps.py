@@ -44,6 +44,9 @@ def overlap(facts: Facts, first: int, second: int) -> Overlap | None:
         return Overlap(True, shared) if shared else None
     if any(_is_mixed_up(facts, row) for row in kernels):
         return None
+    members = any(facts.uses.table["inside"][row] for row in kernels)
+    if members and len(kernels) == 2:
+        return None  # structures are shared by kernels that use different members
     if _split(facts, first, second) or _split(facts, second, first):
         return None
     if all(_only_reads(facts, row) for row in (first, second)):
@@ -55,7 +58,8 @@ def overlap(facts: Facts, first: int, second: int) -> Overlap | None:
         if _overwrite_each_other(facts, first, second):
             return Overlap(False, 0, "how many bytes both write", meet=True)
         return Overlap(False, 0, "that both touch the same bytes of it, and that one of them writes")
-    return _kernel_and_copy(facts, kernels[0], second if kernels[0] == first else first)
+    met = _kernel_and_copy(facts, kernels[0], second if kernels[0] == first else first)
+    return Overlap(False, 0, "whether the kernel uses this member of the structure") if met and members else met
 
 
 def _parts_that_meet(facts: Facts, first: int, second: int) -> int:

@@ -17,6 +17,8 @@ from gpudx.facts.objects import FAMILIES, HOST_FAMILIES
 from gpudx.facts.ranges import READ, WRITE
 
 I64 = NDArray[np.int64]
+
+
 def changed_sources(facts: Facts) -> I64:
     """(row of HostCopies, position of the call at whose beginning its source was different)."""
     positions = facts.trace.named("note_source_changed")
@@ -41,7 +43,7 @@ def _is_written(facts: Facts, row: int, later: int) -> bool:
     first, end = int(table["address"][row]), int(table["address"][row] + table["size"][row])
     copies = (table["how"] == WRITE) & (table["position"] <= later)
     copies &= (table["address"] < end) & (table["address"] + table["size"] > first)
-    behind = (objects["host_ptr"] != 0) & (objects["host_ptr"] < end) & (objects["host_ptr"] + objects["size"] > first)
+    behind = facts.objects.on_host & (objects["host_ptr"] < end) & (objects["host_ptr"] + objects["size"] > first)
     return bool(copies.any() or behind.any())
 
 

@@ -27,10 +27,10 @@ def told(facts: Facts, short: Short) -> str:
 
 
 def brief(facts: Facts, short: Short) -> str:
-    """ "by its size argument 0 (float*) is the one that does not fit: it has room for ..., the sizes passed with it need ..."."""
+    """ "by its size argument 0 (float*) is too small: it has room for ..., the sizes passed with it need ..."."""
     row = int(facts.launches.kernel_row[short.launch])
     return (
-        f"by its size {argument(facts, row, short.argument)} is the one that does not fit: it has room for "
+        f"by its size, {argument(facts, row, short.argument)} is too small: it has room for "
         f"{plural(short.room // short.element, 'value')}, the sizes passed with it need {short.need // short.element:,}"
     )
 

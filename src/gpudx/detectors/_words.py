@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo
 from gpudx.model import Site
+from gpudx.text import nth
+
+RECORDER = "(libgpudx"  # our own frames, where a thread died inside a call
 
 
 def declared(facts: Facts, kernel_row: int, index: int) -> ArgInfo | None:
@@ -32,3 +36,25 @@ def site_of(facts: Facts, position: int) -> Site:
 
 def sites_of(facts: Facts, positions: Iterable[int]) -> tuple[Site, ...]:
     return tuple(site_of(facts, int(p)) for p in positions)
+
+
+def of_kind(facts: Facts, position: int, name: str = "") -> str:
+    """ "the 3rd of 4", "the 3rd of 4 user events"; "" for the only one, and where calls are missing."""
+    found = facts.nth.of_kind(position)
+    if found is None or found[1] < 2:
+        return ""
+    return f"the {nth(found[0])} of {found[1]:,}{f' {name}' if name else ''}"
+
+
+def work_of(facts: Facts, site: Site) -> str:
+    """ "kernel up (launch 8, the 3rd of 4)", "clEnqueueReadBuffer (call 31, the 2nd of 6)": so that the reader finds the iteration."""
+    count = of_kind(facts, site.number - 1)
+    head = f"kernel {site.kernel} (launch {site.launch}" if site.kernel and site.launch else f"{site.call} (call {site.number}"
+    return f"{head}{f', {count}' if count else ''})"
+
+
+def place_of(site: Site) -> str:
+    """ ", main.c:41"; without debug information ", layer_close+0x1f (plugin.so)"; "" where nothing is known."""
+    own = [frame for frame in site.host_stack if not frame.startswith("[")]
+    found = os.path.basename(site.source) if site.source else next((one for one in own if RECORDER not in one), "")
+    return f", {found}" if found else ""

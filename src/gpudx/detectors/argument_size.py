@@ -1,9 +1,9 @@
-"""A kernel argument was passed with another size than the kernel declares.
+"""A kernel argument was passed with a different size than the kernel declares.
 
-clSetKernelArg copies as many bytes as its size argument says. Some drivers refuse a size that does not fit; others copy what they
-get, and the kernel reads bytes behind it that was never set, or half of the value. The usual reasons: a host structure
-with other padding than the device's, a three-component vector (which takes the room of four), a double where the
-kernel has a float, an int where it has a long.
+clSetKernelArg copies as many bytes as its size argument says. Some drivers refuse a size that does not fit; others copy what
+they get, and the kernel reads bytes behind it that were never set, or half of the value. The usual reasons: a host structure
+whose padding differs from the device's, a three-component vector (which takes the space of four), a double where the kernel has
+a float, an int where it has a long.
 
 Example:
 
@@ -39,9 +39,10 @@ from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 
 ID = "argument-size"
+ADDRESSES = "Let each argument's address be that of a variable with the parameter's own type: size_t has 8 bytes."
 CAUSE = Cause(
     id=ID,
-    title="An argument was passed with another size than the kernel declares",
+    title="An argument was passed with a different size than the kernel declares",
     refutes_if="The declared type has the size that was passed on this device.",
     fix=(
         (
@@ -49,6 +50,7 @@ CAUSE = Cause(
             "vectors (4 wide), tail padding and packed structures."
         ),
     ),
+    fix_of=tuple((api, ADDRESSES) for api in ("cuda", "hip")),
     predicts=(("recorded", "the call is refused or the kernel reads bytes that were not set"),),
     kind=FIXED,
 )
@@ -141,6 +143,7 @@ def _finding(facts: Facts, row: int, known: ArgInfo, size: int, count: int) -> F
         others=failed_launch(facts, row),
         count=count,
         causes=(ID,),
+        steps=_steps(known, size, given),
         evidence=(
             Evidence(f"the kernel declares {what}, which takes {plural(size, 'byte')}", (site.number,)),
             Evidence(_effect(site.status, size, given), (site.number,)),
@@ -152,6 +155,13 @@ def _finding(facts: Facts, row: int, known: ArgInfo, size: int, count: int) -> F
             ("declared", str(size)),
         ),
     )
+
+
+def _steps(known: ArgInfo, size: int, given: int) -> tuple[str, ...]:
+    """For a number: which variable to pass."""
+    if not known.scalar or known.is_memory or "*" in known.type:
+        return ()
+    return (f"Pass {plural(size, 'byte')} of a variable of the type {known.type}; the one that is passed has {given:,}.",)
 
 
 def _effect(status: str | None, size: int, given: int) -> str:

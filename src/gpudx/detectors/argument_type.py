@@ -2,14 +2,14 @@
 
 An int passed where the kernel has a float (or the other way round) has the right size, so no driver can notice. The
 kernel reads the same bits as another number: the integer 1024 as the float 1.4e-42, the float 1.0 as the integer
-1065353216. Results are wrong, loops run for ever or not at all.
+1065353216. Results are wrong, and loops run forever or not at all.
 
 Example:
 
     int scale = 1024;
     clSetKernelArg(kernel, 1, sizeof scale, &scale);     // kernel: float scale
 
-CUDA and HIP are given a pointer to each argument, and copy as many bytes as the kernel declares. A float that is passed for a double
+CUDA and HIP take a pointer to each argument, and copy as many bytes as the kernel declares. A float that is passed for a double
 is read together with the four bytes behind it:
 
     float rate = 0.5f;
@@ -17,8 +17,8 @@ is read together with the four bytes behind it:
 
 Fix it by converting on the host: `cl_float scale = 1024`, `double rate = 0.5`.
 
-It is reported only if every setting of the argument looks so. It is an error in a run that failed, if the kernel's source takes
-no argument's bits for another type; otherwise it is a warning: bits alone prove nothing.
+It is reported only if every value that was set for the argument is like that. It is an error in a run that failed, if the
+kernel's source does not reinterpret the bits of an argument; otherwise it is a warning: bits alone prove nothing.
 """
 
 from __future__ import annotations

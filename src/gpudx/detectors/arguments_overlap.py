@@ -1,8 +1,8 @@
-"""A launch was given two parts of one buffer that overlap, and writes one of them.
+"""A launch was passed two overlapping parts of one buffer, and writes one of them.
 
-Sub-buffers are parts of a buffer. Two that share some bytes, so that neither lies inside the other, are rarely meant: an offset was
-counted in elements, or in the wrong unit, and one part begins inside the other. What a kernel writes into one part then changes what it
-reads from the other, in an order that nothing fixes (OpenCL API specification, clCreateSubBuffer: such accesses are undefined).
+Sub-buffers are parts of a buffer. Two that partly overlap are rarely intended: an offset was counted in elements, or in the
+wrong unit, and one part begins inside the other. What a kernel writes into one part then changes what it reads from the other,
+in an order that nothing fixes (OpenCL API specification, clCreateSubBuffer: such accesses are undefined).
 
 Example:
 
@@ -12,7 +12,7 @@ Example:
 
 Fix it by counting offsets and sizes in bytes, in one place.
 
-The same part given twice, a buffer together with a part of it, and parts that are only read are not reported: programs do that on
+Not reported: the same part passed twice, a buffer together with a part of it, and parts that are only read. Programs do that on
 purpose.
 """
 
@@ -82,7 +82,7 @@ def _finding(facts: Facts, run: Run, launches: list[int], one: tuple[int, int], 
     return Finding(
         id=ID,
         severity="error" if run.failed else "warning",
-        message=f"Kernel {site.kernel} (launch {site.launch}) was given overlapping memory: {places[0]}, {places[1]}; "
+        message=f"Kernel {site.kernel} (launch {site.launch}) was passed overlapping memory: {places[0]}, {places[1]}; "
         f"they share {plural(shared, 'byte')}.",
         evidence=(
             *(Evidence(f"{_place(facts, part)}, made by call {int(facts.objects.table['born'][part]) + 1}") for part, _ in (one, other)),
@@ -94,7 +94,7 @@ def _finding(facts: Facts, run: Run, launches: list[int], one: tuple[int, int], 
         root=facts.sites.at(int(facts.objects.table["born"][other[0]])),
         causes=(ID,),
         attribution="probable",
-        because="The two parts share bytes, and the kernel may write them; whether it uses those bytes is not shown.",
+        because="The two parts share bytes, and the kernel may write them; it is not shown that it uses those bytes.",
         facts=(("kernel", site.kernel or "?"), ("arguments", f"{one[1]} {other[1]}")),
     )
 

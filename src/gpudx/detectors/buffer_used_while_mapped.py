@@ -11,9 +11,8 @@ Example:
 
 Fix it by enqueueing the unmap before the commands that use the buffer.
 
-Silent: buffers that are mapped for reading only, commands that use another part of the buffer than the one that is mapped, and
-mapped memory that is only the host side of a transfer.
-(OpenCL 3.0 API specification, "Accessing mapped regions of a memory object".)
+Not reported: buffers that are mapped for reading only, commands that use a part of the buffer that is not mapped, and mapped
+memory that is only the host side of a transfer. (OpenCL 3.0 API specification, "Accessing mapped regions of a memory object".)
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ CAUSE = Cause(
     title="A buffer was used while it was mapped for writing",
     refutes_if="The buffer would have been unmapped before the command was enqueued.",
     fix=("Enqueue the unmap before the commands that use the buffer, in the same queue or with an event between them.",),
-    predicts=(("recorded", "no unmap lies between the map and the command that uses the buffer"),),
+    predicts=(("recorded", "there is no unmap between the map and the command that uses the buffer"),),
     kind=FIXED,
 )
 FOR_WRITING = 2 | 4  # cl_map_flags, as recorded: write, write and invalidate

@@ -1,6 +1,6 @@
 """A build step failed or did nothing, and an old program was run after it.
 
-Scripts build and then run, and many go on when the build fails, or name a target that is always up to date. What runs then is
+Scripts build and then run, and many continue when the build fails, or name a target that is always up to date. They then run
 what an earlier build left, without any message.
 
 Example:
@@ -8,12 +8,12 @@ Example:
     make -s build || true        // "build" is a folder: nothing is out of date
     ./bin/app                    // the program of last week
 
-Fix it by letting the script end when the build does (set -e), and by making targets that are no files .PHONY.
+Fix it by letting the script end when the build fails (set -e), and by declaring targets that are not files .PHONY.
 
-Told of make, ninja, cmake, cargo and their like, as far as the recorder saw them end, before a program of the user's own was
-started that was last written before them. One that ended well and compiled nothing is reported only where the program is older than
-its sources: else it was up to date. Compilers are not judged one by one: configuration scripts try them, and expect some to
-fail.
+Reported for make, ninja, cmake, cargo and similar tools, if the recorder saw them end before a program of the user's was
+started that is older than the build. A build that succeeded and compiled nothing is reported only if the program is older than
+its sources: otherwise it was up to date. Single compiler runs are not judged: configuration scripts try compilers and expect
+some to fail.
 """
 
 from __future__ import annotations

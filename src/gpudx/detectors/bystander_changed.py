@@ -1,13 +1,14 @@
-"""Memory changed under work that was not given it (gpudx run --watch).
+"""Memory changed during work that was not passed it (gpudx run --watch).
 
-The memory of the program is looked at whenever it has waited and all its work is done. What changed since the last look must
-have been given to some work of that time: to a launch as an argument that it may write, to a copy or fill as its range, to the
-program itself as a map. Bytes that no launch was given were written by a launch that left its own memory. Nothing faults when such
-a write lands in another live allocation, and tools that check addresses only see an address that is allowed.
+The program's memory is compared whenever it has waited and all its work is done. What changed since the last comparison must
+have been passed to some work of that time: to a launch as an argument that it may write, to a copy or fill as its range, to the
+program itself as a mapping. Other bytes were written by a launch that left its own memory. Nothing faults when such a write
+lands in another live allocation, and tools that check addresses only see an address that is allowed.
 
-Where several launches ran between two looks, a second run that looks before and after each of them names the one. Where kernels
-know memory by address, one may come from elsewhere: without memory of the launch right beside what changed, and for pointers to
-const, this is a warning. Where an address was seen in other memory nothing is said, nor of the time in which a graph ran.
+If several launches ran between two comparisons, a second run that compares before and after each of them names the launch.
+Where kernels use addresses, a launch may have got one from elsewhere: it is a warning if no memory of the launch is right
+beside what changed, and for pointers to const. Nothing is reported if the address was seen in other memory, or while a graph
+ran.
 
 Example:
 
@@ -38,10 +39,10 @@ CAUSE = Cause(
     refutes_if="The bytes also change in a run without the named launch.",
     fix=(
         "Compare the size of the launch's own memory with what its grid and size arguments can reach; correct the smaller.",
-        "Where several launches are named: gpudx run --watch --serialise looks before and after each of them.",
+        "Where several launches are named: gpudx run --watch --serialise compares before and after each of them.",
     ),
-    predicts=(("watched", "the same bytes change again, and a look after each launch names the launch"),),
-    settled_by="gpudx run --watch --serialise, which looks right before and right after each launch",
+    predicts=(("watched", "the same bytes change again, and a comparison after each launch names the launch"),),
+    settled_by="gpudx run --watch --serialise, which compares right before and right after each launch",
     about="""A launch wrote into memory that it was not passed.
 
 Both pieces of memory are the program's, so nothing faults: the launch runs past the end of what it was passed, or indexes with a
@@ -99,11 +100,11 @@ def _attribution(one: Bystander) -> Attribution:
 
 def _because(one: Bystander) -> str:
     if one.only is None:
-        return "The bytes were written; which of the launches between the two looks did it is not known."
+        return "The bytes were written; it is not known which of the launches in between did it."
     if not one.change.each:
-        return "It is the only launch between the two looks."
+        return "It is the only launch in between."
     if one.by_address:
-        return "The bytes changed during this launch; that it had no address of them from elsewhere is not shown."
+        return "The bytes changed during this launch; it is not shown that it had no address of them from elsewhere."
     return "The bytes changed during this launch, and nothing else ran."
 
 
@@ -140,7 +141,7 @@ def _near(facts: Facts, near: Neighbour) -> str:
 def _seen(facts: Facts, one: Bystander) -> Iterator[Evidence]:
     change = one.change
     how = "right before and right after the launch" if change.each else "whenever the program had waited"
-    yield Evidence(f"the memory was looked at {how}; between two looks {_what(facts, one)} changed")
+    yield Evidence(f"the memory was compared {how}, and in between {_what(facts, one)} changed")
     if one.first == change.first:
         yield Evidence(f"the 8 bytes that begin there were {change.was:#x} and are {change.now:#x}")
 

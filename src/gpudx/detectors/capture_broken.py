@@ -1,10 +1,10 @@
 """A call was made that cannot be made while work is being captured into a graph.
 
-While a queue is being captured nothing runs, so there is nothing to wait for or to ask about: a wait, a query or an
-allocation at once is refused and, what is worse, the whole capture is lost. In the default mode this holds for the calls
-of every thread, those of libraries too. Ending a capture in another thread than the one that began it, leaving work in a
-second queue that was not joined, or waiting for an event of uncaptured work loses it as well (CUDA driver API reference,
-cuStreamBeginCapture and cuThreadExchangeStreamCaptureMode).
+While a queue is being captured nothing runs, so there is nothing to wait for or to query: a wait, a query or an immediate
+allocation is refused, and, worse, the whole capture is lost. In the default mode this applies to calls of every thread,
+including those of libraries. Ending a capture in a different thread than the one that began it, leaving work in a second queue that
+was not joined, or waiting for an event of uncaptured work loses it as well (CUDA driver API reference, cuStreamBeginCapture and
+cuThreadExchangeStreamCaptureMode).
 
 Example:
 
@@ -13,10 +13,9 @@ Example:
     cudaStreamSynchronize(stream);                  // refused; the capture is lost
     cudaStreamEndCapture(stream, &graph);           // refused too: this is where the program sees it
 
-Fix it by moving the call before or behind the capture. Where another thread made it, begin the capture in the
-thread-local mode, or keep that thread from the device for as long as the capture takes.
-
-An error if the capture was lost, a warning otherwise: a library may ask, and deal with the answer.
+Fix it by moving the call before or after the capture. If another thread made it, begin the capture in the thread-local mode, or
+keep that thread off the device during the capture. It is an error if the capture was lost, else a warning: a library may try
+the call and handle the refusal.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
 from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 
 ID = "capture-broken"
@@ -38,10 +38,11 @@ CAUSE = Cause(
     title="A capture was lost because of a call that cannot be made during one",
     refutes_if="The capture also fails without this call.",
     fix=(
-        "Move the call before or behind the capture.",
+        "Move the call before or after the capture.",
         "Where another thread made it, begin the capture in the thread-local mode.",
     ),
     predicts=(("recorded", "the first refused call lies between the beginning of the capture and its end"),),
+    kind=FIXED,
 )
 I64 = NDArray[np.int64]
 

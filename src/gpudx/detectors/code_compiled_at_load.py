@@ -1,7 +1,7 @@
 """Device code was compiled when it was loaded: the program has none that is compiled for this device.
 
-It works, and takes time in every run whose cache is cold; and what runs was made by the driver's compiler, not by the one that
-built the program.
+It works, but takes time in every run with a cold cache, and the code that runs was made by the driver's compiler, not by the
+one that built the program.
 
 Example:
 
@@ -9,8 +9,8 @@ Example:
 
 Fix it by building for the device as well.
 
-A note, with the time that the loading call took. Reported where the trace shows the whole image and the device; code that is
-loaded only when it is first used is compiled then, and its time is not in this number.
+It is a note, with the time that the loading call took, and reported only if the trace has the whole image and the device. Code
+that is loaded when it is first used is compiled then, and its time is not in this number.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The program that ran is itself a file of the repository.
 
-A built program that was committed stays as it was, whatever is built elsewhere. A developer who edits the sources, builds into
-another folder and runs the committed file looks for a mistake in code that does not run.
+A committed program stays as it is, whatever is built elsewhere. A developer who edits the sources, builds into another folder
+and runs the committed file searches for a mistake in code that does not run.
 
 Example:
 
@@ -11,7 +11,7 @@ Example:
 
 Fix it by running what the build makes, and by removing the program from the repository (git rm --cached bin/app).
 
-Told of executables of the user's own that git lists. Libraries that are delivered with a repository are common, and not reported.
+Reported for the user's own executables that git lists. Libraries that come with a repository are common, and not reported.
 """
 
 from __future__ import annotations

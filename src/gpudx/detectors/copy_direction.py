@@ -10,8 +10,8 @@ Example:
 
 Fix it by giving the destination first and the source second, with the direction that fits them.
 
-Reported only where the driver refused the call or died in it. Managed, registered and pinned memory can stand on either
-side, and so can ordinary memory on devices that reach it: nothing is said about those.
+Reported only where the driver refused the call or died in it. Managed, registered and pinned memory can be on either side, and
+so can ordinary memory on devices that reach it: those are not reported.
 """
 
 from __future__ import annotations

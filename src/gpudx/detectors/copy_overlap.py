@@ -1,7 +1,7 @@
 """Source and destination of one copy overlap.
 
-A copy may read and write its bytes in any order, and by many engines at once: where the two sides overlap, what comes
-out is not defined, and changes with the size, the device and the driver.
+A copy may read and write its bytes in any order, and by many engines at once: where the two sides overlap, the result is
+undefined, and changes with the size, the device and the driver.
 
 Example:
 
@@ -35,7 +35,7 @@ CAUSE = Cause(
     title="Source and destination of one copy overlap",
     refutes_if="No byte is both read and written by the copy.",
     fix=(
-        "Copy through a second buffer (costs its memory and a second copy), or move the data with a kernel that is written for it.",
+        "Copy through a second buffer (costs its memory and a second copy), or move the data with a kernel written for it.",
     ),
     predicts=(("recorded", "the two sides of one copy share bytes"),),
     settled_by="a run with a second buffer between the two",

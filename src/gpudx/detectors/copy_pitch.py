@@ -1,8 +1,8 @@
 """Rows of a pitched copy or fill are longer than the distance from one row to the next.
 
-The pitch is the number of bytes from the beginning of a row to that of the next one; what is taken of a row must fit
-into it. Widths are in bytes, and a width in elements or a pitch of the other side is the usual mistake. The driver
-refuses such a copy with a status that does not show it.
+The pitch is the number of bytes from the beginning of a row to that of the next one; the width that is copied must fit into it.
+Widths are in bytes; the usual mistakes are a width in elements, and the pitch of the other side. The driver refuses such a copy
+with a status that does not say so.
 
 Example:
 

@@ -1,6 +1,6 @@
 """A copy or fill reaches past the end of its memory.
 
-The driver checks little: what lies behind may be mapped, and belong to another allocation. Then the copy succeeds and
+The driver checks little: the memory behind may be mapped and belong to another allocation. Then the copy succeeds and
 overwrites it, or the driver refuses it with a status that does not say which side is too small.
 
 Example:
@@ -10,9 +10,9 @@ Example:
 
 Fix it by computing the size of the copy and of the allocation from the same number.
 
-Only memory whose allocation was recorded is judged; mappings that lie side by side count as one. Rows of a pitched copy
-count from the first byte of the first row to the last of the last. Of host memory only what the driver allocated is
-judged: registered memory is a part of something larger.
+Only memory whose allocation was recorded is checked; adjacent mappings count as one. A pitched copy is checked from the first
+byte of its first row to the last byte of its last row. Of host memory, only what the driver allocated is checked: registered
+memory is part of something larger.
 """
 
 from __future__ import annotations

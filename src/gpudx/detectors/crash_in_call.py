@@ -1,19 +1,18 @@
 """The process died of a signal inside a call of the program.
 
-The driver followed something it was passed and crashed. The call that was in flight, its thread and all its values are
-certain, because they were written down before the driver was called. Which value it was is certain only if the
-address follows from it: the fault address is then the value plus a small offset, the place of a field that the driver
-read.
+The driver followed something it was passed and crashed. The call in flight, its thread and all its values are certain, because
+they were recorded before the driver was called. Which value caused the crash is certain only if the fault address follows from
+it: the fault address is then the value plus a small offset, the place of a field that the driver read.
 
 Example:
 
     fault address 0x480d8 = value 0x48000 + 0xd8         // the driver read a field of "the object at 0x48000"
 
-Fix it by looking at the value that was decoded; if none was, at each value of the call. The driver is to blame only
-if all of them are right.
+Fix it by checking the decoded value; if none was decoded, check each value of the call. The driver is to blame only if all of
+them are right.
 
-Where the program has its own handler for the signal, the thread that died is not known. If one call was in flight
-then, only that is reported: a thread of the driver may have died while the program waited in it.
+If the program has its own handler for the signal, it is not known which thread died. If one call was in flight then, only that
+is reported: a driver thread may have died while the program waited in the call.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ def _unheard(facts: Facts, position: int, name: str) -> Finding:
         id=ID,
         severity="info",
         message=f"The process died of {name} while {site.call}{of} (call {site.number}) was in flight; "
-        "which thread died is not known.",
+        "it is not known which thread died.",
         evidence=(
             Evidence(f"the recorder's handler did not see {name}, so thread and place are not known"),
             Evidence(f"thread {site.tid} was inside {site.call}, the only call in flight", (site.number,)),

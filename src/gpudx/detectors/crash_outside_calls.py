@@ -1,17 +1,16 @@
-"""The process died of a signal while the thread concerned was in no recorded call.
+"""The process died of a signal while its thread was in no recorded call.
 
-The fault is in the program's own code, in a kernel that runs on the host's processor, or in a thread of the driver.
-Which of them, the place and the stack say. Work that was queued and not known to be done is listed: a kernel on a CPU
-device that leaves its memory dies like this, some time after its launch was accepted. So does a copy to host memory
-that is not there, and its pointer is then found in the fault address.
+The fault is in the program's own code, in a kernel that runs on the host's processor, or in a thread of the driver. The place
+and the stack show which. Work that was queued and not known to be complete is listed: a kernel on a CPU device that leaves its
+memory dies like this, some time after its launch was accepted. So does a copy to host memory that does not exist; the fault
+address then matches its pointer.
 
 Example:
 
     clEnqueueNDRangeKernel(...);                         // accepted
     use(result[-1]);                                     // the program's own fault, or the kernel's: see the stack
 
-Fix it where the stack points to; if that is a driver thread or a kernel, look at the commands listed and their
-values.
+Fix it where the stack points to; if that is a driver thread or a kernel, check the listed commands and their values.
 """
 
 from __future__ import annotations

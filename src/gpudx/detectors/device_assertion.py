@@ -1,8 +1,8 @@
 """An assertion in a kernel failed.
 
-The driver prints the condition, the line and the thread on the program's stderr when the program next waits; every call
-after that fails. What the driver printed is in the record, so the condition is known, and with it the kernel, where the
-assertion is in the kernel itself and not in a function that it calls.
+The driver prints the condition, the line and the thread on the program's stderr when the program next waits; every call after
+that fails. The recorder keeps what the driver printed, so the condition is known, and also the kernel, if the assertion is in
+the kernel itself and not in a function that it calls.
 
 Example:
 
@@ -11,7 +11,7 @@ Example:
         assert(index[threadIdx.x] < rows);                         // an index from a vocabulary of another size
         ...
 
-Fix it at what the condition speaks of: the values that the launch was passed, or the data in its buffers.
+Fix it where the values that the condition checks come from: the launch's arguments, or the data in its buffers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CAUSE = Cause(
     tells="condition",
 )
 ONLY = ", and only this launch could have hit it"
-WHICH = "; which launch hit it first is not known"
+WHICH = "; it is not known which launch hit it first"
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:

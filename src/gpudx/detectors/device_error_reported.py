@@ -1,9 +1,9 @@
 """A call reported that work before it had failed on the device.
 
-Launches return before they run. A fault on the device is reported by whatever call comes next, and by every call after
-that: a copy, a launch of another kernel, a library's start. That call is innocent; of a copy whose memory is live and
-large enough it is said. What may have faulted is the work that no successful wait had shown to be done: the interval
-from the last one to the report.
+Launches return before they run. A fault on the device is reported by whatever call comes next, and by every call after that: a
+copy, a launch of another kernel, a library's start. That call is not at fault; if it is a copy whose memory is live and large
+enough, the report says so. The fault is in work that no successful wait had shown to be complete: the interval from the last
+such wait to the report.
 
 Example:
 
@@ -14,8 +14,8 @@ Example:
 Breadcrumbs (gpudx run --crumbs) narrow the interval: launches that had completed when the device stopped, and launches that had not
 begun, are left out. With one launch left, it is the guilty one.
 
-Fix it by looking at the launches of the interval, the most suspicious first. --crumbs=all or a wait after each launch makes the
-interval one launch long; a device dump names the launch at once.
+Fix it by checking the launches of the interval, the most suspicious first. --crumbs=all, or a wait after each launch, narrows
+the interval to one launch; a device dump names the launch at once.
 
 What makes a launch suspicious: freed or null memory, a pointer to the end of memory, and, after an illegal address,
 memory that is smaller than a product of the launch's numbers which other launches of the same kernel fit exactly (see
@@ -241,9 +241,9 @@ def _ended_before(facts: Facts, found: Interval) -> int:
 
 def _since(facts: Facts, found: Interval) -> Evidence:
     if found.since < 0:
-        return Evidence("no wait before it had shown that any work was done")
+        return Evidence("no wait before it had shown that any work was complete")
     name = facts.trace.info(found.since).name
-    return Evidence(f"the last wait that showed work to be done well is {name}", (found.since + 1,))
+    return Evidence(f"the last wait that succeeded is {name}", (found.since + 1,))
 
 
 def _itself(facts: Facts, report: int) -> list[Evidence]:

@@ -1,8 +1,8 @@
 """The runtime printed the address of a fault on the device, or its kernel driver wrote it into the kernel's log.
 
-ROCm's runtime prints the address and ends the process; NVIDIA's driver gives the program an error code, and the kernel's log the
-address. The line names a page, and no kernel. The record has what the line lacks: which allocation the page belongs to or lies
-behind, whether it was freed, and which launches were passed it and may still have been running.
+ROCm's runtime prints the address and ends the process; NVIDIA's driver gives the program an error code, and the kernel's log
+the address. The line names a page, and no kernel. The trace adds which allocation the page belongs to or follows, whether it
+was freed, and which launches were passed it and may still have been running.
 
 Example:
 
@@ -13,9 +13,9 @@ Example:
 Fix it where the size of the allocation is computed, or in the kernel's index; if the memory had been freed, by freeing it
 after the last work that uses it.
 
-Only the page is known: distances are reported as "at least". Breadcrumbs leave the launches that had begun and had not completed. A
-launch is named where one alone of these was passed the memory, was passed memory too small for its own numbers, or reaches the page
-with its own numbers.
+Only the page is known: distances are reported as "at least". Breadcrumbs narrow it to launches that had begun and not
+completed. A launch is named if it is the only one of these that was passed the memory, was passed memory too small for its own
+numbers, or reaches the page with its own numbers.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ STRANGE = "wrong-device-pointer"
 NOWHERE = "in no memory that was recorded"
 SHOWN = 8
 CERTAIN = "The driver reported the address of the fault, and no other launch was running."
-PROBABLE = "The driver reported the address of the fault; that this launch made it is not shown."
-ONE_OF = "The driver reported the address of the fault; which of the running launches made it is not known."
+PROBABLE = "The driver reported the address of the fault; it is not shown that this launch made it."
+ONE_OF = "The driver reported the address of the fault; it is not known which of the running launches made it."
 AIMED = "The driver reported the address of the fault, and of the launches that were running only this one's numbers lead to it."
 KINDS: dict[bool | None, Literal["read", "write", ""]] = {None: "", True: "write", False: "read"}
 MAPPED = 1 << 21  # CUDA maps device memory in pages of 2 MiB: up to there behind an allocation nothing faults

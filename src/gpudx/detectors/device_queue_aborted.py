@@ -9,10 +9,8 @@ Example:
     hipStreamSynchronize(stream);
     // Callback: Queue 0x7f... Aborting with error : HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: ... code: 0x29
 
-Fix it in the kernel that is named. Where several may have been running, run again with --serialise, so that each launch is waited for.
-
-A launch is named where it is the only one that may have been running, or the only one whose arguments do not fit. It is shown to be
-the one where both hold.
+Fix it in the named kernel. If several may have been running, run again with --serialise, which waits after each launch. A launch is
+named if it is the only one that may have been running, or the only one whose arguments do not fit. If both hold, it is certain.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ ID = "device-queue-aborted"
 SHOWN = 8
 # A status names a kind of failure and no access, so it confirms no cause by itself.
 ONLY = "No other launch could have failed; the status names the kind of failure, not the access."
-ONLY_ODD = "Its arguments alone do not fit, of the launches that may have failed; the status does not name the launch."
+ONLY_ODD = "Of the launches that may have failed, only its arguments do not fit; the status does not name the launch."
 SHOWN_BY_SIZE = (
     "No other launch could have failed. Which of its arguments is inferred from sizes: the device did not say which access failed."
 )

@@ -11,10 +11,10 @@ Example:
 
 Fix it by converting the data before the upload (`re.astype(np.float32)`), or by declaring the wider type in the kernel.
 
-Told only where all of this is so: each work-item uses the argument at its own global id only, so half of the buffer is never used; every
-buffer that the host fills for such an argument is exactly twice as large as the launch needs; the other buffers of such arguments are
-exactly as large as it needs, or twice; and nothing else uses the buffers. An error in a program that fails by its exit status, else a
-warning.
+Reported only if all of this holds: each work-item uses the argument at its own global id only, so half of the buffer is never
+used; every buffer that the host fills for such an argument is exactly twice as large as the launch needs; the other buffers of
+such arguments are exactly as large as it needs, or twice; and nothing else uses the buffers. An error in a program that fails
+by its exit status, else a warning.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.facts import Facts, backend_module
+from gpudx.facts import Facts
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.given_memory import uses
@@ -49,7 +49,7 @@ MOST_USES = 256  # of a buffer; with more nothing is said
 LEAST = 16  # elements: fewer fit by chance
 WIDER = {"float": "double", "int": "long", "uint": "ulong"}
 NUMPY = {"float": "np.float32", "int": "np.int32", "uint": "np.uint32"}
-BECAUSE = "Half of what was uploaded is never read, so the rest has another type; that the program failed because of it is not shown."
+BECAUSE = "Half of what was uploaded is never read, so the rest has another type; it is not shown that the program failed because of it."
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,7 @@ def _plain(facts: Facts, row: int) -> list[_Given]:
 
 def _own_id_only(facts: Facts, row: int) -> frozenset[str]:
     """The arguments that each work-item uses at its own id, which counts from 0 where the launch has no offset."""
-    position = int(facts.launches.position[row])
-    rules = backend_module(facts.trace.info(position).api, "plain_indices")
-    if rules is None or any(facts.trace.parts(position).get(rules.OFFSET_PART, b"")):
+    if any(facts.launches.offset(row)):
         return frozenset()
     return facts.kernels.at_own_id(int(facts.launches.kernel_row[row]))
 

@@ -1,4 +1,4 @@
-"""A launch had no work-items, the driver accepted it, and the program used what it should have computed.
+"""A launch had no work-items, the driver accepted it, and the program used the result that it should have computed.
 
 A global size of 0 does nothing and is no error (since OpenCL 2.1). It usually comes from an integer division that rounds down.
 
@@ -9,7 +9,7 @@ Example:
 
 Fix it by rounding up, with a bounds check in the kernel.
 
-Only reported where the run failed and a buffer of the launch is read afterwards.
+Reported only if the run failed and a buffer of the launch is read afterwards.
 """
 
 from __future__ import annotations

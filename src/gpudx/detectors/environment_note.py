@@ -1,21 +1,21 @@
 """Something in the environment of the run can change what GPUs, drivers or loaders do.
 
-Notes beside a failure, never its cause by themselves:
+These are notes beside a failure, never its cause alone:
 
     settings            environment variables that make launches wait, hide devices, or take libraries from elsewhere
-    missing driver      a driver is registered with the loader, and its file is not there: the loader goes on without it
+    missing driver      a driver is registered with the loader, and its file is missing: the loader ignores it
     old driver          the driver is of an older major version than the runtime library that the program loaded
-    mixed libraries     one process has loaded two different copies of a runtime, which know nothing of each other
+    mixed libraries     one process has loaded two different copies of a runtime, which share no state
 
 Example:
 
     CUDA_LAUNCH_BLOCKING=1 ./app      // errors are reported by other calls than without it
 
-Fix it by running without the variables that are not meant, by correcting the .icd file or installing the driver, by updating the
+Fix it by unsetting variables that you did not intend, by correcting the .icd file or installing the driver, by updating the
 driver, or by removing one of the copies from LD_LIBRARY_PATH.
 
-`gpudx show CASE identity` has every variable with its meaning. Only what the program was started with is seen, not what a script
-sets later; of runtimes only those that were loaded as a file, by the version in their name.
+`gpudx show CASE identity` has every variable with its meaning. Only variables that the program was started with are seen, not
+those that a script sets later, and only runtimes that were loaded as a file, by the version in their name.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _missing_drivers(identity: Identity, run: Run) -> Iterator[Finding]:
     """A name without a folder is looked up by the loader in places of its own, and is never reported as missing."""
     for one in identity.drivers:
         if one.problem:
-            message = f"{one.problem}: the loader went on without it; correct the entry or install the driver."
+            message = f"{one.problem}: the loader ignored it; correct the entry or install the driver."
             severity: Severity = "warning" if run.failed else "info"
             yield _note("missing driver", severity, message, (one.problem,), ("driver", one.name))
 
@@ -90,7 +90,7 @@ def _by_process(objects: list[LoadedObject]) -> Iterator[list[LoadedObject]]:
 def _mixed(stem: str, twice: list[LoadedObject]) -> Finding:
     files = several([one.path for one in twice])
     message = (
-        f"One process has loaded {len(twice)} different copies of {stem}, which do not know of each other: {files}."
+        f"One process has loaded {len(twice)} different copies of {stem}, which share no state: {files}."
     )
     evidence = tuple(f"{one.path} has the sha256 {one.sha256[:16]}..." for one in twice)
     return _note(

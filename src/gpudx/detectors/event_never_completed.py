@@ -1,7 +1,7 @@
 """The program hung because a command waits for a user event that nothing completed.
 
-A user event is complete only when the program says so (OpenCL 3.0 API specification, clSetUserEventStatus). Every command that has
-it in its wait list, and every command behind that one in an in-order queue, waits until then.
+A user event is complete only when the program sets its status (OpenCL 3.0 API specification, clSetUserEventStatus). Every
+command that has it in its wait list, and every command behind that one in an in-order queue, waits until then.
 
 Example:
 
@@ -13,8 +13,8 @@ Example:
 
 Fix it by completing the event on every path; a negative status ends the commands that wait for it with an error.
 
-Silent where the program may still have been on its way to complete the event: another thread waits for other work, or a callback
-of other work is registered.
+Not reported if the program might still have completed the event: another thread waits for other work, or a callback of other
+work is registered.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.detectors._in_flight import maker_of
+from gpudx.detectors._in_flight import maker_of, pending
 from gpudx.detectors._user_events import MOST_COMMANDS, forgotten_events, held_by_program, signals, user_events
-from gpudx.detectors._words import site_of, sites_of
+from gpudx.detectors._words import of_kind, site_of, sites_of
 from gpudx.detectors.hang import is_stopped, is_wait, waited
 from gpudx.facts import Facts
 from gpudx.facts.open_calls import open_calls
@@ -67,16 +67,23 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 
 
 def _may_be_completed_by_callback(facts: Facts, forgotten: set[int]) -> bool:
-    """Is a callback registered for work that does not wait for these events itself? It may be what completes them."""
+    """Is a callback registered for work that does not wait for these events itself, and may not have ended? It may be what completes
+    them. One of work that has ended was called, and did not."""
     trace = facts.trace
     for info in trace.schema.doing("callback"):
         if dict(info.fields).get("event") != "handle:event":
             continue
         for position in trace.select(info).tolist():
             maker = maker_of(facts, trace.record(position)["event"], position)
-            if maker is None or (maker not in forgotten and not held_by_program(facts, maker, forgotten)):
+            if maker is None or not (maker in forgotten or held_by_program(facts, maker, forgotten) or _has_ended(facts, maker)):
                 return True
     return False
+
+
+def _has_ended(facts: Facts, command: int) -> bool:
+    """Does a wait that returned cover the command?"""
+    queue = facts.trace.record(command).get("queue")
+    return bool(queue) and command not in pending(facts, int(queue or 0), len(facts.trace))
 
 
 # ---- words ----
@@ -92,7 +99,7 @@ def _finding(facts: Facts, run: Run, wait: int, held: dict[int, int]) -> Finding
         id=ID,
         severity="error",
         message=(
-            f"The program hung because nothing completed the user event that {_place(event)} created: "
+            f"The program hung because nothing completed {_which(facts, maker)} that {_place(event)} created: "
             f"{_place(site_of(facts, command))}{what} waits for it{through}."
         ),
         evidence=(*_events(facts, maker, len(held)), *_waiting(facts, run, wait)),
@@ -109,6 +116,16 @@ def _finding(facts: Facts, run: Run, wait: int, held: dict[int, int]) -> Finding
 def _place(site: Site) -> str:
     """ "clFinish (call 86, main.c:40)"."""
     return f"{site.call} (call {site.number}{f', {site.source}' if site.source else ''})"
+
+
+def _which(facts: Facts, maker: int) -> str:
+    """ "the 4th of 6 user events": in a loop, that is the iteration."""
+    return of_kind(facts, maker, "user events") or "the user event"
+
+
+def _short(facts: Facts, maker: int) -> str:
+    found = of_kind(facts, maker)
+    return f"{found.partition(' of ')[0]} (call {maker + 1})" if found else f"the one of call {maker + 1}"
 
 
 def _what(facts: Facts, command: int) -> str:
@@ -132,7 +149,7 @@ def _events(facts: Facts, maker: int, forgotten: int) -> Iterator[Evidence]:
         sites = sites_of(facts, done[:MOST_COMMANDS].tolist())
         lines = list(dict.fromkeys(f"{s.call} at {s.source}" if s.source else s.call for s in sites))
         text = f"{ended:,} of {plural(len(made), 'user event')} {'was' if ended == 1 else 'were'} completed, by {several(lines, PLACES)}"
-        yield Evidence(f"{text}; the one of call {maker + 1} was not", (maker + 1, *(s.number for s in sites[-1:])))
+        yield Evidence(f"{text}; {_short(facts, maker)} was not", (maker + 1, *(s.number for s in sites[-1:])))
     elif len(made) > 1:
         yield Evidence(f"none of {len(made):,} user events was completed", (maker + 1,))
     else:
@@ -154,4 +171,4 @@ def _steps(facts: Facts, event: Site) -> tuple[str, ...]:
         return ()
     last = site_of(facts, int(done[-1]))
     where = f" at {last.source}" if last.source else ""
-    return (f"Find the path that skips {last.call}{where} for the event of call {event.number}.",)
+    return (f"Find the path that skips {last.call}{where} for {_which(facts, event.number - 1)}.",)

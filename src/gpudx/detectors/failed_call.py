@@ -1,15 +1,14 @@
 """A call failed and the program ended because of it.
 
-The program did what it should: it looked at the status and stopped. The failing call is then where the search begins,
-with its values and the place in the host code.
+The program did what it should: it checked the status and stopped. The search begins at the failing call, with its values and
+its place in the host code.
 
 Example:
 
     buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, count * sizeof(float), NULL, &status);   // count is 0
     if (status != CL_SUCCESS) exit(1);
 
-Fix it by reading the status in the specification of this call, and by checking the values it was
-given.
+Fix it by reading the status in the specification of this call, and by checking the values it was passed.
 """
 
 from __future__ import annotations

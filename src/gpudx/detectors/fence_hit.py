@@ -1,8 +1,7 @@
 """An access outside of a buffer hit the pages that were put around it (gpudx run --fence).
 
-The processor stopped the access itself, so the instruction is known, and the address says which buffer was missed and
-by how much. Without the fence the access would have met whatever lies there: another buffer, the driver's own memory,
-or nothing.
+The processor stopped the access itself, so the instruction is known, and the address says which buffer was missed and by how
+much. Without the fence the access would have hit whatever is there: another buffer, the driver's own memory, or nothing.
 
 Example:
 
@@ -13,8 +12,8 @@ Example:
     }
 
 Fix it in the kernel's index or guard, or where the host computes the buffer's size; if the buffer had been released, by
-releasing it after the last work that uses it. An access of the program's own, through a pointer that it got by mapping
-the buffer, is reported as such.
+releasing it after the last work that uses it. An access by the program itself, through a pointer from mapping the buffer, is
+reported as such.
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ CAUSE = Cause(
     title="The program's own code accessed memory outside a buffer",
     refutes_if="The thread that faulted was in a kernel or in a call.",
     fix=(
-        "Keep to the range that was mapped: compare the loop at the line shown with the size given to the mapping call.",
+        "Stay within the mapped range: compare the loop at the line shown with the size passed to the mapping call.",
         "Do not use the pointer after unmapping or releasing the buffer.",
     ),
     predicts=(("fenced", "a thread of the program faults in the pages next to a buffer"),),
     kind=MEMORY,
     about="""The program's own code accessed memory next to a buffer, or a buffer that it had released.
 
-It got a pointer by mapping the buffer, and used it beyond the mapped range or after the buffer was gone. No kernel and no
+It got a pointer by mapping the buffer, and used it beyond the mapped range or after the buffer was released. No kernel and no
 driver was involved.
 """,
 )
@@ -231,7 +230,7 @@ def _because(who: _Who, certain: bool, site: Site | None) -> str:
     if certain:
         return "The access itself was stopped, and no other launch could have made it."
     which = "that this launch made it" if site else "which of the running work made it"
-    return f"The access itself was stopped; {which} is not shown."
+    return f"The access itself was stopped; it is not shown {which}."
 
 
 def _finding(

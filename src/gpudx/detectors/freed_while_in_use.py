@@ -1,8 +1,8 @@
 """Memory was freed while work that uses it might still have been running.
 
-Freeing does not always wait. Memory from a stream's pool goes back to the pool when that stream reaches the free, and the next
-allocation gets it at once; work in another stream that nothing orders before the free goes on reading and writing what is
-someone else's by then. Freed at once, such memory is not waited for at all. Nothing fails; the data are wrong now and then.
+Freeing does not always wait. Memory from a stream's pool returns to the pool when that stream reaches the free, and the next
+allocation gets it at once; unordered work in another stream continues to read and write memory that belongs to someone else by
+then. An immediate free of such memory does not wait at all. Nothing fails; the data is wrong now and then.
 
 Example:
 
@@ -12,18 +12,18 @@ Example:
     use<<<grid, block, 0, second>>>(scratch);
     cudaFreeAsync(scratch, first);                  // `first` knows nothing of the kernel in `second`
 
-Fix it by freeing in the stream of the last use, or by letting the freeing stream wait for an event behind that use.
+Fix it by freeing in the stream of the last use, or by letting the freeing stream wait for an event recorded after that use.
 
-Told of cuMemFreeAsync where nothing orders a use before it; of cuMemFree for memory of cuMemAllocAsync, for which it "will not
-perform any implicit synchronization" (CUDA driver API reference, cuMemFree), and of clSVMFree, which does not wait either (OpenCL
-3.0 API specification, clSVMFree). A warning where the address was found inside a structure, and where a kernel uses host memory
-that is freed or unregistered: the driver may wait there, but nothing says that it does.
+Reported for cuMemFreeAsync if nothing orders a use before it; for cuMemFree of memory from cuMemAllocAsync, for which it "will
+not perform any implicit synchronization" (CUDA driver API reference, cuMemFree); and for clSVMFree, which does not wait either
+(OpenCL 3.0 API specification, clSVMFree). It is a warning if the address was found inside a structure, or if a kernel uses host
+memory that is freed or unregistered: the driver may wait there, but no specification says so.
 
 Not reported: cuMemFree of other memory, which "may perform implicit synchronization" (same place); clReleaseMemObject, which takes
 effect when the commands that use the buffer are done (OpenCL 3.0 API specification, clReleaseMemObject).
 
-Not seen: pools inside a program. PyTorch keeps what it gets from the driver, so a tensor that another stream still uses when it
-is given back (a missing record_stream) never reaches a free.
+Not seen: pools inside a program. PyTorch keeps the driver's memory, so a tensor that is freed while another stream still uses
+it (a missing record_stream) never reaches a free of the driver.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ CAUSE = Cause(
     title="Memory was freed while work that uses it might still have been running",
     refutes_if="The fault remains with a wait for the whole device right before the free.",
     fix=(
-        "Free in the queue of the last use, or let the freeing queue wait for an event behind that use.",
-        "Where memory is freed at once, wait for the work first.",
+        "Free in the queue of the last use, or let the freeing queue wait for an event recorded after that use.",
+        "If the free is immediate, wait for the work first.",
     ),
     predicts=(("recorded", "nothing orders the last use of the memory before its free"),),
     kind=LIFETIME,
@@ -104,6 +104,22 @@ def _over(facts: Facts, work: I64, died: I64, later: NDArray[np.bool_]) -> NDArr
     ask = np.flatnonzero(~over & ~later)
     over[ask] = facts.happens.done_before_host(work[ask], died[ask])
     return over | (later & (free < 0))
+
+
+def freed_under(facts: Facts, position: int, obj: int) -> int | None:
+    """The call that freed an object while the work at `position`, which uses it, was not known to be over; None if none did."""
+    if obj < 0 or not _unwaited(facts)[obj]:
+        return None
+    died, work = facts.objects.table["died"][obj : obj + 1], facts.happens.op_at(np.array([position]))
+    if work[0] < 0 or _over(facts, work, died, facts.objects.table["later"][obj : obj + 1])[0]:
+        return None
+    return int(died[0])
+
+
+def order_wanted(facts: Facts, position: int, died: int) -> str:
+    """What would order the work at `position` before the call that freed its memory."""
+    site, free = sites_of(facts, [position, died])
+    return _mend(facts, site, free, bool((facts.objects.table["later"] & (facts.objects.table["died"] == died)).any()))
 
 
 def _finding(facts: Facts, row: int, count: int) -> Finding:

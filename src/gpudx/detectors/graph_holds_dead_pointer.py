@@ -1,6 +1,6 @@
 """A graph was launched whose nodes still hold the address of memory that was freed.
 
-A graph keeps the addresses it was captured with. Freeing the memory does not touch it, and its launch succeeds: the
+A graph keeps the addresses it was captured with. Freeing the memory does not change the graph, and its launch succeeds: the
 nodes read and write freed memory, or memory that belongs to something else by then.
 
 Example:
@@ -11,7 +11,7 @@ Example:
 
 Fix it by keeping the memory for as long as the graph is launched, or by updating the nodes when it moves.
 
-Memory that the graph allocates itself is not looked at, nor are addresses inside structures.
+Memory that the graph allocates itself, and addresses inside structures, are not checked.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CAUSE = Cause(
     title="A graph was launched whose nodes hold freed memory",
     refutes_if="The nodes were updated, or the memory was freed after the last launch of the graph.",
     fix=("Keep the memory for as long as the graph is launched, or update the nodes when it moves.",),
-    predicts=(("recorded", "a node's address lies in memory that was freed before the graph's launch"),),
+    predicts=(("recorded", "a node's address is in memory that was freed before the graph's launch"),),
     kind=MEMORY,
 )
 MOST = 20

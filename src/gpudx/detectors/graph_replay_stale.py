@@ -1,8 +1,7 @@
 """A graph was launched whose nodes hold the address of memory that was freed, and that another allocation has now.
 
-A graph keeps the addresses it was captured with. When the memory is freed and its addresses are reused, the
-graph's launch succeeds, and no tool that looks at addresses sees anything wrong: its nodes read and write what belongs to
-someone else.
+A graph keeps the addresses it was captured with. When the memory is freed and its addresses are reused, the graph's launch
+succeeds, and no tool that checks addresses sees anything wrong: its nodes read and write memory that belongs to someone else.
 
 Example:
 
@@ -13,10 +12,10 @@ Example:
 
 Fix it by keeping the memory for as long as the graph is launched, or by updating the nodes when it moves.
 
-Compared are the allocation that an address lay in when the graph was made or last updated, and the one that it lies in at
-the launch. Memory that is free at the launch is graph-holds-dead-pointer. Not looked at: memory that graphs allocate
-for themselves, addresses inside structures, and pools inside a program (PyTorch's), which keep what they gave out. Memory
-that was registered, mapped or shared again at the same address may be meant to take the place of the old: it is silent.
+The allocation that an address belonged to when the graph was made or last updated is compared with the one at the launch.
+Memory that is free at the launch is graph-holds-dead-pointer. Not checked: memory that graphs allocate themselves, addresses
+inside structures, and pools inside a program (PyTorch's), which keep their memory. Memory that was registered, mapped or shared
+again at the same address may be meant to replace the old: it is not reported.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ CAUSE = Cause(
     title="A graph works on memory that belongs to another allocation by now",
     refutes_if="The nodes were updated, or the memory was kept until after the last launch of the graph.",
     fix=("Keep the memory for as long as the graph is launched, or update the nodes when it moves.",),
-    predicts=(("recorded", "a node's address lies in another allocation at the launch than when the graph was made"),),
+    predicts=(("recorded", "a node's address belongs to another allocation at the launch than when the graph was made"),),
     kind=LIFETIME,
 )
 OWN = ("device", "pitched", "managed", "host", "async")  # families whose every allocation is new memory

@@ -1,9 +1,9 @@
-"""The program was stopped because it did not end: the launch that does not end, and what waits for it.
+"""The program was stopped because it did not end: which launch does not end, and what waits for it.
 
-A wait that does not return waits for something that was queued before: a kernel whose loop does not end for these
-arguments, a barrier that not all work-items reach, an event that is never completed. Where breadcrumbs were recorded, the launch
-at which each stream stands is named, with what waits behind it. Without them everything that was queued before the wait and
-is not known to be done is listed.
+A wait that does not return waits for something that was queued before: a kernel whose loop does not end for these arguments, a
+barrier that not all work-items reach, an event that is never completed. If breadcrumbs were recorded, the report names the
+launch that each stream is at, and what waits behind it. Without them it lists everything that was queued before the wait and is
+not known to be complete.
 
 Example:
 
@@ -29,7 +29,7 @@ from gpudx.facts.crumbs import Front
 from gpudx.facts.open_calls import open_calls
 from gpudx.facts.stuck import described, held_by, stuck_fronts, waiting_for_none, work_name
 from gpudx.model import Cause, Evidence, Finding, Symptom
-from gpudx.text import capital, several
+from gpudx.text import capital, duration, several
 
 ID = "hang"
 CAUSE = Cause(
@@ -239,7 +239,8 @@ def _elsewhere(facts: Facts, run: Run) -> Finding:
         facts=(("call", ""),),
         scope="symptom",
         symptom=Symptom("hang"),
-        message="The program hung outside all recorded calls: it was busy, or waiting, in its own code.",
+        message=f"The program had not ended after {duration(run.outcome.duration_s)}, and no GPU call was open: it was busy or waiting in "
+        "its own code.",
         evidence=tuple(evidence) or (Evidence("no call had been recorded"),),
     )
 

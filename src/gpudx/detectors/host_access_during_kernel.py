@@ -1,7 +1,7 @@
 """The host changed memory that a kernel might still be reading.
 
-A buffer on the program's own memory, a mapped buffer after its unmap, and shared virtual memory are the kernel's from the launch on
-until it is complete. What the host writes there meanwhile, the kernel may see or not.
+A buffer on the program's own memory, a mapped buffer after its unmap, and shared virtual memory belong to the kernel from the
+launch until it is complete. The kernel may or may not see what the host writes there meanwhile.
 
 Example:
 
@@ -12,8 +12,8 @@ Example:
 
 Fix it by waiting for the kernel, or by mapping the buffer, before the host writes.
 
-Seen only in runs in which the recorder compares such memory (`gpudx investigate`: host-memory), and told only where no kernel and no
-copy may have written it.
+Seen only in runs in which the recorder compares such memory (`gpudx investigate`: host-memory), and reported only if no kernel
+and no copy can have written it.
 """
 
 from __future__ import annotations
@@ -127,9 +127,9 @@ def _finding(facts: Facts, obj: int, launch: np.void, wait: Site | None) -> Find
             f"still be reading it: wait for the launch before writing."
         ),
         evidence=(
-            Evidence(f"the {size} of {label} were looked at when the launch was enqueued", (site.number,)),
+            Evidence(f"the {size} of {label} were compared when the launch was enqueued", (site.number,)),
             Evidence(f"they were different{until}, before anything had waited for the launch", (wait.number,) if wait else ()),
-            Evidence("no kernel and no copy may have written them", (site.number,)),
+            Evidence("no kernel and no copy can have written them", (site.number,)),
         ),
         site=site,
         others=(wait,) if wait else (),

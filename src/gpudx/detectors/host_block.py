@@ -1,7 +1,7 @@
 """A transfer or a buffer uses host memory that is too small for it, or that was freed too early.
 
-Seen where the heap was logged (the experiment host-heap of gpudx investigate). The memory of a transfer must have its full size,
-stay until the transfer is complete, and that of a buffer made with CL_MEM_USE_HOST_PTR until the buffer is gone.
+Seen in runs that log the heap (the experiment host-heap of gpudx investigate). The memory of a transfer must have its full size
+and stay until the transfer is complete; that of a buffer made with CL_MEM_USE_HOST_PTR must stay until the buffer is released.
 
 Example:
 
@@ -10,11 +10,13 @@ Example:
 
 Fix it by allocating as much as the call reads or writes, and by freeing it when the work that uses it is complete.
 
-Silent: memory in no logged block (on the stack, in globals, from mmap), and transfers that only use a part of a block.
+Not reported: memory in no logged block (on the stack, in globals, from mmap), and transfers that use only part of a block.
 """
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -24,12 +26,14 @@ from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.heap import NEVER, Block
 from gpudx.facts.ranges import WRITE
+from gpudx.facts.symbols import pretty
 from gpudx.model import Access, Evidence, Finding, Site
 from gpudx.text import plural
+from gpudx.text.places import is_installed
 
 ID = "host-block"
 SMALL, FREED, UNDER_COPY = "host-access-outside-buffer", "host-memory-freed-in-use", "host-memory-changed-under-copy"
-USE_HOST_PTR = 1 << 3  # CL_MEM_USE_HOST_PTR (cl.h)
+ALLOCATOR = re.compile(r", std::allocator<[^<>]*> ?>")  # a template argument that nobody wrote
 MOST = 2000  # transfers that are looked at
 
 
@@ -123,7 +127,7 @@ def _freed_under_copy(facts: Facts, position: int, size: int, block: Block) -> F
             f"{site.call} (call {site.number}) returns before the copy is complete, and the program freed its {plural(size, 'byte')} of "
             f"host memory{where} before anything waited for the copy."
         ),
-        evidence=(Evidence("no wait for the copy comes before the memory is freed", (site.number,)),),
+        evidence=(Evidence("nothing waits for the copy before the memory is freed", (site.number,)),),
         site=site,
         causes=(UNDER_COPY,),
         facts=(("call", site.call), ("way", "freed")),
@@ -143,7 +147,7 @@ def _buffers(facts: Facts) -> Iterator[Finding]:
             continue
         if address + size > block.address + block.size:
             yield _too_small(facts, born, address, size, block, "read")
-        elif int(table["flags"][row]) & USE_HOST_PTR and (use := _use_after(facts, row, block.freed)) is not None:
+        elif facts.objects.on_host[row] and (use := _use_after(facts, row, block.freed)) is not None:
             yield _freed_in_use(facts, row, use, block)
 
 
@@ -161,8 +165,9 @@ def _use_after(facts: Facts, row: int, ticks: int) -> tuple[int, int] | None:
 
 def _freed_in_use(facts: Facts, row: int, use: tuple[int, int], block: Block) -> Finding:
     site = facts.sites.at(use[0], argument=use[1])
-    label, born = facts.objects.label(row), int(facts.objects.table["born"][row])
-    where = _line(facts, block.freer, "")
+    label, born, size = facts.objects.label(row), int(facts.objects.table["born"][row]), int(facts.objects.table["size"][row])
+    where, source = _line(facts, block.freer, ""), facts.sites.at(born).source
+    made = f" ({os.path.basename(source)})" if source else ""
     return Finding(
         id=ID,
         severity="error",
@@ -171,8 +176,8 @@ def _freed_in_use(facts: Facts, row: int, use: tuple[int, int], block: Block) ->
             f"already freed{where}: this buffer works on the program's own memory."
         ),
         evidence=(
-            Evidence(f"call {born + 1} made {label} on the program's own memory at {block.address:#x}", (born + 1,)),
-            Evidence(f"the block of {plural(block.size, 'byte')} was freed between call {born + 1} and call {site.number}"),
+            Evidence(f"call {born + 1}{made} made {label} on {plural(size, 'byte')} of the program's own memory", (born + 1,)),
+            Evidence(f"the block of {plural(block.size, 'byte')} was freed{where} {_between(facts, block.freed)}".rstrip()),
         ),
         site=site,
         allocation=allocation_of(facts, row, "live"),
@@ -181,15 +186,45 @@ def _freed_in_use(facts: Facts, row: int, use: tuple[int, int], block: Block) ->
         certainty="observed",
         because="The program freed the memory of this buffer and then launched a kernel that uses it.",
         root=_allocation(facts, block.freer, "free"),
+        steps=_steps(where, label),
     )
 
 
+def _steps(where: str, label: str) -> tuple[str, ...]:
+    if "std::vector" not in where:
+        return ()
+    return (f"Create {label} again whenever the vector is reallocated, or reserve the vector's full size before creating it.",)
+
+
 def _line(facts: Facts, code: int, did: str = "allocated") -> str:
-    source = facts.symbols.source(code)
-    return f"{f', {did}' if did else ''} at {source.rpartition('/')[2]}" if source else ""
+    """ ", allocated at main.c:9"; of code in a header of the system, which of its functions: " in std::vector<float>::reserve"."""
+    source = _own_line(facts, code)
+    if source:
+        return f"{f', {did}' if did else ''} at {source.rpartition('/')[2]}"
+    places = facts.symbols.places(code - 1)
+    name = pretty(places[-1].function) if places else ""
+    return f"{f', {did}' if did else ''} in {ALLOCATOR.sub('>', name)}" if "::" in name else ""
+
+
+def _own_line(facts: Facts, code: int) -> str:
+    """The innermost line of the program's own: what a header inlined there is not."""
+    sources = [one.source for one in facts.symbols.places(code - 1) if one.source]
+    return next((one for one in sources if not is_installed(one)), "")
+
+
+def _between(facts: Facts, ticks: int) -> str:
+    """ "between call 150 (series.cpp:56) and call 151 (series.cpp:51)"."""
+    notes, begin = facts.trace.is_note, facts.trace.column("begin")
+    before = np.flatnonzero(~notes & (begin <= np.uint64(ticks)))
+    after = np.flatnonzero(~notes & (begin > np.uint64(ticks)))
+    if not len(before) or not len(after):
+        return ""
+    named = [facts.sites.at(int(at)) for at in (before[np.argmax(begin[before])], after[np.argmin(begin[after])])]
+    first, second = (f"call {one.number}{f' ({os.path.basename(one.source)})' if one.source else ''}" for one in named)
+    return f"between {first} and {second}"
 
 
 def _allocation(facts: Facts, code: int, call: str) -> Site | None:
     """The line of an allocation or a free; it is no recorded call."""
-    source = facts.symbols.source(code)
+    source = _own_line(facts, code)
     return Site(call=call, number=0, pid=facts.trace.pid, tid=0, source=source) if source else None

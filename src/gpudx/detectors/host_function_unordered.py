@@ -1,7 +1,8 @@
 """A host function of one stream was passed memory that another stream copies, and nothing orders the two.
 
-A function that cudaLaunchHostFunc puts into a stream runs when the stream comes to it, in a thread of the driver's. Other streams do not
-wait for it. A copy in another stream from the memory that the function fills may run first and copy what was there before.
+A function that cudaLaunchHostFunc puts into a stream runs when the stream reaches it, in a thread of the driver. Other streams
+do not wait for it. A copy in another stream from the memory that the function fills may run first and copy what was there
+before.
 
 Example:
 
@@ -13,9 +14,9 @@ Fix it with an event between them, or with both in one stream:
     cudaEventRecord(done, prepare);
     cudaStreamWaitEvent(upload, done);
 
-Only pointers that are passed to the function itself are seen, not those in a structure. What the function does with the memory is not
-recorded, and it may wake a thread that waits for it, so this is a warning; `gpudx investigate` orders the two and looks whether the
-failure is gone.
+Only pointers that are passed to the function itself are seen, not those in a structure. What the function does with the memory
+is not recorded, and it may wake a thread that waits for it, so this is a warning; `gpudx investigate` orders the two and checks
+whether the failure is gone.
 """
 
 from __future__ import annotations

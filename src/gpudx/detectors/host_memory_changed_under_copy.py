@@ -1,8 +1,8 @@
 """Host memory was freed or overwritten while a copy might still be using it.
 
-A copy that the host does not wait for reads or writes the host's memory later. Until it is known to be done, the memory
-must stay as it is. Otherwise the device gets data that were never meant for it, or the copy writes over whatever lies there
-by then; which of the two, and whether at all, is a matter of timing.
+A copy that the host does not wait for reads or writes the host's memory later. Until the copy is complete, the memory must not
+change. Otherwise the device gets the wrong data, or the copy overwrites whatever is there by then; whether this happens is a
+matter of timing.
 
 Example:
 
@@ -11,22 +11,20 @@ Example:
         clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof table, table, 0, NULL, NULL);
     }                                                   // the table is gone, the copy may not have begun
 
-Fix it by waiting for the copy (or blocking) before the memory goes, or by giving each copy its own memory until it is
-done.
+Fix it by waiting for the copy (or making it blocking) before the memory is freed or reused, or by giving each copy its own
+memory.
 
-Four ways are reported. The source of a copy had changed, or was gone, at the first wait after the copy (some of its bytes are
-compared; a program may fill a source until it completes the user event that the copy waits for). The memory was a local variable of
-a function that had returned (OpenCL: calls of the copying thread tell
-their stack pointers). Another copy or fill works on the same bytes without order, and one of them writes them. Memory that was
-allocated or registered for the device was freed or unregistered: a warning, because the driver may wait there; nothing says
-that it does.
+Four cases are reported. The source of a copy had changed, or was gone, at the first wait after the copy (some of its bytes are
+compared; a program may fill a source until it completes the user event that the copy waits for). The memory was a local
+variable of a function that had returned (OpenCL: the stack pointers of the copying thread's calls show this). Another copy or
+fill works on the same bytes without order, and one of them writes them. Memory that was allocated or registered for the device
+was freed or unregistered: a warning, because the driver may wait there, although no specification says so.
 
-Silent: memory whose copy was waited for, or may have been (its event was asked for, or has a callback); ordinary memory in
-CUDA, which drivers stage or wait for in the copying call itself, though newer manuals say only that they might (CUDA driver API
-reference, "API synchronization behavior"). Not seen: what the program's own code reads, bytes of a source that are not among
-those compared, and destinations that are freed with free().
-(OpenCL 3.0 API specification, clEnqueueReadBuffer and clEnqueueWriteBuffer: without blocking, the memory cannot be used or
-reused until the command is complete.)
+Not reported: memory whose copy was waited for, or may have been (its event was queried, or has a callback); ordinary memory in
+CUDA, which drivers stage or wait for in the copying call itself, although newer manuals say only that they might (CUDA driver
+API reference, "API synchronization behavior"). Not seen: what the program's own code reads, bytes of a source that are not
+among those compared, and destinations that are freed with free(). (OpenCL 3.0 API specification, clEnqueueReadBuffer and
+clEnqueueWriteBuffer: without blocking, the memory cannot be used or reused until the command is complete.)
 """
 
 from __future__ import annotations
@@ -59,7 +57,7 @@ CAUSE = Cause(
     refutes_if="The data is still wrong with a wait right after the copy.",
     fix=(
         "Wait for the copy before you free or reuse its host memory, or make the copy blocking.",
-        "Give each copy its own host memory until it is done.",
+        "Give each copy its own host memory until it is complete.",
     ),
     predicts=(("recorded", "the memory is freed or overwritten before anything waits for the copy"),),
     kind=LIFETIME,
@@ -118,14 +116,19 @@ def _does(facts: Facts, row: int) -> str:
 def _changed(facts: Facts, row: int, later: int, count: int) -> Finding:
     entry = facts.host_copies.table[row]
     copy, other = sites_of(facts, [int(entry["position"]), later])
+    again = facts.host_copies.again_from(int(entry["position"]))
+    same = ", which copies from the same host memory" if later in again else ""
     message = (
-        f"The source of {copy.call} (call {copy.number}) had changed by call {other.number} ({other.call}), before anything "
+        f"The source of {copy.call} (call {copy.number}) had changed by call {other.number} ({other.call}){same}, before anything "
         f"waited for the copy: wait for the copy before the memory is written or freed, or make it blocking."
     )
     size, where = plural(int(entry["size"]), "byte"), f"{int(entry['address']):#x}"
+    every = f" ({len(again) + 1:,} copies in all)" if len(again) > 1 else ""
+    reused = [Evidence(f"calls {copy.number} and {other.number} are passed the same host pointer{every}", (copy.number, other.number))]
     evidence = (
         Evidence(f"the copy may read {size} at {where} until it is complete{_line(copy)}", (copy.number,)),
         _difference(other),
+        *(reused if later in again else ()),
     )
     return _finding(facts, row, later, "error", message, evidence, count)
 

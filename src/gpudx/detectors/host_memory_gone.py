@@ -1,7 +1,8 @@
-"""The process died at an address of host memory that was passed to a transfer or to a buffer, and is not there any more.
+"""The process died at an address of host memory that was passed to a transfer or to a buffer, and is no longer mapped.
 
-A buffer made with CL_MEM_USE_HOST_PTR works on the program's own memory, and a non-blocking transfer reads or writes it later: the
-memory has to stay until the buffer is gone, or the transfer is complete. A destination that is too small ends in the same way.
+A buffer made with CL_MEM_USE_HOST_PTR works on the program's own memory, and a non-blocking transfer reads or writes it later:
+the memory must stay until the buffer is released, or the transfer is complete. A destination that is too small ends in the same
+way.
 
 Example:
 
@@ -37,7 +38,6 @@ CAUSE = Cause(
     predicts=(("recorded", "the program dies at an address of that memory, or works on what others put there"),),
     kind=LIFETIME,
 )
-USE_HOST_PTR = 1 << 3  # cl_mem_flags, as recorded
 FATAL = (7, 11)  # SIGBUS, SIGSEGV
 LOOKED_AT = 64  # transfers, from the last one on
 
@@ -115,7 +115,7 @@ def _of_transfer(facts: Facts, entry: np.void | Mapping[str, int], address: int,
         causes=(UNDER_COPY if early else SMALL,),
         facts=(("call", site.call), ("early", str(early))),
         certainty="observed",
-        because="The transfer was running when the process died, and its host memory is not all there.",
+        because="The transfer was running when the process died, and not all of its host memory is mapped.",
         access=Access(address=address if hit else None, by="driver", seen_by="signal"),
     )
 
@@ -123,7 +123,7 @@ def _of_transfer(facts: Facts, entry: np.void | Mapping[str, int], address: int,
 def _buffer(facts: Facts, address: int) -> Finding | None:
     """A live buffer on the program's own memory, and the last launch or copy that was given it."""
     table = facts.objects.table
-    mine = ((table["flags"] & USE_HOST_PTR) != 0) & (table["host_ptr"] > 0) & (table["host_ptr"] <= address)
+    mine = facts.objects.on_host & (table["host_ptr"] <= address)
     rows = np.flatnonzero(mine & (np.uint64(address) - table["host_ptr"] < table["size"]))
     rows = rows[[facts.objects.state(int(row), len(facts.trace) - 1) == "live" for row in rows]]
     if not len(rows):
@@ -141,7 +141,7 @@ def _buffer(facts: Facts, address: int) -> Finding | None:
         severity="error",
         message=(
             f"Kernel {site.kernel} (launch {site.launch}) used {label}, argument {site.argument}, whose host memory was freed: byte "
-            f"{offset:,} of it is not mapped any more."
+            f"{offset:,} of it is no longer mapped."
         ),
         evidence=(
             Evidence(f"call {born + 1} made {label} on the program's own memory at {int(table['host_ptr'][row]):#x}", (born + 1,)),

@@ -1,9 +1,9 @@
 """A kernel argument that should be a memory object is host memory.
 
-The kernel declares a pointer, and a pointer of the host looks right. But a kernel receives memory through memory
-objects: the driver takes the address for an object of its own and reads the program's data as if it were one. Some
-drivers refuse the call, others crash in it or at the launch. The same happens when the handle is passed where its
-address belongs: the driver then reads the first bytes of its own object as the handle.
+The kernel declares a pointer, and a pointer of the host looks right. But a kernel receives memory through memory objects: the
+driver treats the address as an object of its own and reads the program's data as if it were one. Some drivers refuse the call,
+others crash in it or at the launch. The same happens if the handle is passed where its address belongs: the driver then reads
+the first bytes of its own object as the handle.
 
 Example:
 

@@ -1,6 +1,6 @@
 """A kernel was passed the address of ordinary host memory.
 
-Most devices cannot reach memory that was neither made nor registered for them. The launch is accepted, and the kernel
+Most devices cannot reach memory that was neither allocated nor registered for them. The launch is accepted, and the kernel
 faults at its first access.
 
 Example:
@@ -10,7 +10,7 @@ Example:
 
 Fix it by copying the data to the device and passing the copy's address, or by allocating it as managed or pinned.
 
-Reported only where the device reports that it cannot access pageable memory, and the process had its heap or stack there. A kernel
+Reported only if the device cannot access pageable memory, and the address is on the process's heap or stack. A kernel
 need not use every pointer it is passed (some of cuBLASLt's do not), so in a run without a device error it is a note.
 """
 
@@ -36,7 +36,7 @@ CAUSE = Cause(
     fix=(
         "Copy the data to the device and pass that address, or allocate it as managed or pinned memory (slower accesses).",
     ),
-    predicts=(("recorded", "a pointer parameter lies on the host's heap or stack"),),
+    predicts=(("recorded", "a pointer parameter is an address on the host's heap or stack"),),
     kind=FIXED,
 )
 HOST = {"heap": "on the program's heap", "stack": "on the program's stack"}

@@ -1,8 +1,7 @@
-"""A call failed and the program went on as if it had succeeded.
+"""A call failed and the program continued as if it had succeeded.
 
-What the call should have done is missing from then on. The failures that people see are its followers: an invalid
-kernel because the program did not build, wrong results because a copy was refused. Followers are folded under the
-first failure.
+From then on, the work of that call is missing. The failures that people see are only consequences: an invalid kernel because
+the program did not build, wrong results because a copy was refused. Followers are folded under the first failure.
 
 Example:
 
@@ -12,8 +11,8 @@ Example:
 
 Fix it by checking the status of this call and stopping there; then find out why it fails.
 
-Programs try things out: a format, a build option, a work-group size. A failure after which the program did something
-else instead is not reported.
+Programs probe formats, build options and work-group sizes: a failure after which the program did something else instead is not
+reported.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from gpudx.text import plural, several
 ID = "ignored-error"
 CAUSE = Cause(
     id=ID,
-    title="An earlier call failed and the program went on",
+    title="An earlier call failed and the program continued",
     refutes_if="The later failures also occur in a run in which this call succeeds.",
     fix=("Check the status of this call and stop there; then find out why it fails.",),
     predicts=(("recorded", "later calls fail on the same objects"),),
@@ -67,7 +66,7 @@ def _finding(facts: Facts, run: Run, failure: Failure, how: str) -> Finding:
         site=site,
         count=failure.count,
         causes=(ID,),
-        message=f"{site.call}{of} failed with {site.status} and the program went on{tail}.",
+        message=f"{site.call}{of} failed with {site.status} and the program continued{tail}.",
         evidence=tuple(evidence),
         others=sites_of(facts, [f.position for f in followers[:SHOWN]]),
         facts=(("call", site.call), ("status", site.status or "?"), ("kernel", site.kernel or "")),

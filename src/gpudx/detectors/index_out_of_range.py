@@ -1,7 +1,7 @@
-"""An index of a PyTorch operator is outside of the tensor that it indexes.
+"""An index of a PyTorch operator is outside the tensor that it indexes.
 
-On a GPU the kernel finds out: it stops with a device-side assertion that names neither the tensor nor the value, and every later call
-fails. `gpudx run --check-indices` compares the indices with the sizes before each operator that uses them.
+On a GPU the kernel stops with a device-side assertion that names neither the tensor nor the value, and every later call fails.
+`gpudx run --check-indices` compares the indices with the sizes before each operator that uses them.
 
 Example:
 
@@ -28,7 +28,7 @@ from gpudx.text import plural
 ID = "index-out-of-range"
 CAUSE = Cause(
     id=ID,
-    title="An index is outside of the tensor that it indexes",
+    title="An index is outside the tensor that it indexes",
     refutes_if="The named position of the index tensor holds another value right before the operator.",
     fix=("Find where the named value comes from: print the index tensor's minimum and maximum before the named line.",),
     predicts=(("recorded", "the operator fails in every run, with a device-side assertion or an error of its own"),),

@@ -1,8 +1,8 @@
 """Integer arguments multiply past what a 32-bit index can hold, and a buffer of the launch is that large.
 
-Kernels index with `row * stride + column`. In 32 bits that product ends at 2^31: it turns negative, and the access
-lands gigabytes before the buffer. Code that worked for years breaks when a model or a batch grows. The launch itself
-is accepted, and the crash shows up at the next wait.
+Kernels index with `row * stride + column`. In 32 bits that product overflows at 2^31: it turns negative, and the access lands
+gigabytes before the buffer. Code that worked for years breaks when a model or a batch grows. The launch itself is accepted, and
+the crash shows up at the next wait.
 
 Example:
 
@@ -11,9 +11,9 @@ Example:
 
 Fix it by computing the index in 64 bits: `size_t i = (size_t)row * columns + column`, or by splitting the launch.
 
-A run that passed is warned only if the kernel's source keeps its index in an int: correct kernels cast to 64 bits before they
-multiply, and their arguments do not show it for most of them. In a run that failed the product is worth a look even where the
-source is not known. It is an error if the program crashed before it had waited for the launch, and the source keeps its index in an int.
+In a run that passed it is a warning, and only if the kernel's source keeps its index in an int: correct kernels cast to 64 bits
+before they multiply, which their arguments do not show. In a run that failed the product is reported even if the source is not
+known. It is an error if the program crashed before it had waited for the launch, and the source keeps its index in an int.
 """
 
 from __future__ import annotations

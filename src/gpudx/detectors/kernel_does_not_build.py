@@ -8,12 +8,13 @@ Example:
 
 Fix it at the line that the compiler names, or by passing the options (-D, -I) that the source needs.
 
-A program that builds something else afterwards and goes on has dealt with it: nothing is reported then.
+Not reported if the program builds something else afterwards and continues: it has handled the failure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpudx.detectors import Run
 from gpudx.detectors._failures import Failure, Failures
@@ -56,6 +57,7 @@ def _built_later(facts: Facts, failure: Failure) -> bool:
 
 def _finding(facts: Facts, failure: Failure, told: Refusal) -> Finding:
     site = site_of(facts, failure.position)
+    told, line = _in_file(facts, failure.position, told)
     later = sum(one.count for one in failure.followers)
     follows = f"; {plural(later, 'later call')} failed because of it" if later else ""
     return Finding(
@@ -67,9 +69,23 @@ def _finding(facts: Facts, failure: Failure, told: Refusal) -> Finding:
         count=failure.count,
         causes=(ID,),
         certainty="observed",
-        because="The driver's compiler rejected it, and the program did not go on without it.",
+        root=replace(site, source=line, through=None, host_stack=()) if line else None,
+        steps=(f"Change the value of {told.macro.partition('=')[0]} that the program passes to the compiler.",) if told.macro else (),
+        because="The driver's compiler rejected it, and the program did not continue without it.",
         facts=(("call", site.call), ("status", site.status or "?"), ("said", told.error.said if told.error else "")),
     )
+
+
+def _in_file(facts: Facts, position: int, told: Refusal) -> tuple[Refusal, str | None]:
+    """With the file and line of the user's that the text comes from, where one of them has it."""
+    if told.error is None or told.error.file or not told.error.line:
+        return told, None
+    source = facts.kernels.source(facts.trace.record(position).get("program", 0), position)
+    found = facts.kernel_files.place(source, told.error.line)
+    if found is None:
+        return told, None
+    file, line = found
+    return replace(told, error=replace(told.error, file=file.rpartition("/")[2], line=line)), f"{file}:{line}"
 
 
 def _message(told: Refusal) -> str:
@@ -77,7 +93,8 @@ def _message(told: Refusal) -> str:
         return f"The driver does not accept the build options '{told.options}'"
     if told.error is None:
         return "The driver did not build a kernel's source"
-    return f"A kernel's source does not compile: {_place(told)}{told.error.said}"
+    macro = f", in `{told.macro[2:].partition('=')[0]}`, which the option {told.macro} defines" if told.macro else ""
+    return f"A kernel's source does not compile: {_place(told)}{told.error.said}{macro}"
 
 
 def _place(told: Refusal) -> str:
@@ -91,7 +108,7 @@ def _evidence(told: Refusal, call: str, status: str) -> Iterator[str]:
         column = f", column {told.error.column}" if told.error.column else ""
         yield f"the compiler: {_place(told)[:-2]}{column}: {told.error.said}" if told.error.line else f"the compiler: {told.error.said}"
         if told.text:
-            yield f"line {told.error.line} of the source: {told.text}"
+            yield f"{_place(told)}{told.text}" if told.error.file else f"line {told.error.line} of the source: {told.text}"
         if told.more:
             yield f"{plural(told.more, 'more error')} in the build log"
     elif not told.options_refused:

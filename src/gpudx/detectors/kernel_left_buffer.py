@@ -1,8 +1,8 @@
-"""A kernel on a CPU device crashed with an index that none of its buffers has.
+"""A kernel on a CPU device crashed with an index outside all of its buffers.
 
-The signal names the address, the kernel's machine code the registers with the start and the index. If every buffer that the launch may
-access in this way has fewer elements, the access left its buffer, whichever one it was. Kernels with arrays in local memory are left
-out: the access may be one of those.
+The signal gives the address; the kernel's machine code shows which registers held the start and the index. If every buffer that
+the launch may access in this way has fewer elements, the access left its buffer, whichever one it was. Kernels with arrays in
+local memory are excluded: the access may be to one of those.
 
 Example:
 
@@ -36,7 +36,7 @@ NEAR_NULL = 1 << 16  # bytes from address 0 that no buffer is in
 STACK = 64 << 20  # bytes around the stack pointer that are taken for private memory
 LOCAL = re.compile(r"\b(__)?local\b")
 BECAUSE = (
-    "The index is read from a register of the crashed kernel; which access of the source it belongs to is not known."
+    "The index is read from a register of the crashed kernel; it is not known which access in the source it belongs to."
 )
 STEP = "Run `gpudx investigate` on the program: it names the access, its line and the numbers of its index."
 

@@ -7,8 +7,8 @@ Example:
 
 Fix it by asking for a name that the source has.
 
-Reported where the source was recorded and could be read. A program that asks for another name and goes on has dealt with it: nothing is
-reported then. Names that compiled code does not have are reported as unusable-image.
+Reported where the source was recorded and could be read. Not reported if the program asks for another name and continues: it
+has handled the failure. Names that compiled code does not have are reported as unusable-image.
 """
 
 from __future__ import annotations
@@ -71,6 +71,6 @@ def _finding(facts: Facts, failure: Failure, name: str) -> Iterator[Finding]:
         count=failure.count,
         causes=(ID,),
         certainty="observed",
-        because="The runtime found no kernel of this name, and the program did not go on without it.",
+        because="The runtime found no kernel of this name, and the program did not continue without it.",
         facts=(("call", site.call), ("name", name)),
     )

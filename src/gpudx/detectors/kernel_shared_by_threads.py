@@ -1,4 +1,4 @@
-"""Two threads drove one kernel object at the same time.
+"""Two threads used one kernel object at the same time.
 
 A kernel object holds the arguments of its next launch. Setting them is the one thing in OpenCL that is not safe on
 the same object from several threads (OpenCL 1.2 specification, appendix A.2). Between one thread's settings and its
@@ -14,8 +14,8 @@ Example: a cache gives every thread the same object.
 Fix it with one kernel object per thread (clCreateKernel or clCloneKernel for each), or with one lock held from the
 first setting until the launch has returned.
 
-Told when calls of two threads on one object overlapped in time, or when a launch ran with a value that another thread
-had put over the launching thread's own. Threads that take turns with a lock, or hand the object over, are silent.
+Reported if calls of two threads on one object overlapped in time, or if a launch ran with a value that another thread had set
+after the launching thread's own. Threads that take turns with a lock, or hand the object over, are not reported.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gpudx.text import plural
 ID = "kernel-shared-by-threads"
 CAUSE = Cause(
     id=ID,
-    title="Two threads drove one kernel object at the same time",
+    title="Two threads used one kernel object at the same time",
     refutes_if="The failure remains with one kernel object per thread, or with one host thread.",
     fix=(
         "Give each thread its own kernel object (clCreateKernel or clCloneKernel per thread). Each costs a little memory.",

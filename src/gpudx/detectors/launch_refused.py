@@ -1,9 +1,9 @@
 """A launch was refused because of its sizes.
 
-The status says which group of limits was broken, not which limit, and not by how much. Every limit that was recorded
-is compared with the launch, and each one that it breaks is listed with its numbers: work-group size against device
-and kernel, each dimension, divisibility, a work-group size that the kernel requires, local memory, empty sizes. If
-none is broken, that is said instead of guessing.
+The status names only the group of limits, not which limit was broken, or by how much. Every limit that was recorded is compared
+with the launch, and each one that it breaks is listed with its numbers: work-group size against device and kernel, each
+dimension, divisibility, a work-group size that the kernel requires, local memory, empty sizes. If none is broken, the report
+says so instead of guessing.
 
 Example:
 

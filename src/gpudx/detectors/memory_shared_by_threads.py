@@ -1,4 +1,4 @@
-"""Host threads launch kernels in streams of their own that write the same memory, and nothing keeps them apart.
+"""Host threads launch kernels in their own streams that write the same memory, and nothing synchronizes them.
 
 Each thread orders its own work: it launches a kernel that fills a scratch buffer, then one that uses it, in its own stream. A second
 thread that does the same with the same buffer overwrites what the first one still needs. Waiting after each launch does not help,
@@ -13,9 +13,9 @@ Example:
 
 Fix it with a buffer for each thread, or with a lock that is held until the work that uses the buffer has ended.
 
-Reported only where the kernel's PTX, in the program's file, shows that both launches write the same places: no argument in which they
-differ says where the kernel works. An error in a run that failed, else a warning. Programs that split one buffer among threads pass
-offsets or sizes, which the code uses in addresses or conditions, and stay silent.
+Reported only if the kernel's PTX, in the program's file, shows that both launches write the same places: no argument in which
+they differ decides where the kernel writes. An error in a run that failed, else a warning. Programs that split one buffer among
+threads pass offsets or sizes, which the code uses in addresses or conditions, and are not reported.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 
 def _launch(facts: Facts, row: int) -> int | None:
     use = facts.uses.table[row]
-    return None if use["node"] or int(use["argument"]) < 0 else facts.launches.at_position(int(use["at"]))
+    return None if use["node"] or use["inside"] or int(use["argument"]) < 0 else facts.launches.at_position(int(use["at"]))
 
 
 def _collide(facts: Facts, first: int, second: int, a: int, b: int) -> bool:
@@ -102,13 +102,13 @@ def _finding(facts: Facts, run: Run, rows: tuple[int, int], launch: int, memory:
         severity="error" if run.failed else "warning",
         message=(
             f"Threads {sites[0].tid} and {sites[1].tid} both write {label} with kernel {sites[0].kernel}, in {queues[0]} and {queues[1]} "
-            f"(launches {sites[0].launch} and {sites[1].launch}), and nothing keeps them apart: one may overwrite what {then} "
+            f"(launches {sites[0].launch} and {sites[1].launch}), and nothing synchronizes them: one may overwrite what {then} "
             f"(call {reader.number}) is about to use for the other."
         ),
         evidence=(
             Evidence(f"launch {sites[0].launch} of thread {sites[0].tid} was passed {label} as {what}", (sites[0].number,)),
             Evidence(f"launch {sites[1].launch} of thread {sites[1].tid} was passed it as the same argument", (sites[1].number,)),
-            Evidence("the kernel's code computes where it writes from nothing in which the two launches differ"),
+            Evidence("where the kernel writes depends on nothing in which the two launches differ"),
             Evidence(UNORDERED, (sites[0].number, sites[1].number)),
             Evidence(f"{then} uses {label} next in {queues[0]}", (reader.number,)),
         ),

@@ -1,16 +1,14 @@
 """A kernel was passed a pointer that is not a multiple of its element's size.
 
-Devices load and store 2, 4, 8 or 16 bytes only at multiples of that size. A pointer into packed data, or an offset in
-bytes where elements were meant, faults at the first access.
+Devices load and store 2, 4, 8 or 16 bytes only at multiples of that size. A pointer into packed data, or an offset in bytes
+instead of elements, faults at the first access.
 
 Example:
 
     scale<<<grid, block>>>((float *)(bytes + 2), n);
 
-Fix it by aligning the offset, or by a kernel that loads single bytes.
-
-Reported only when the device reported a fault while the launch may have been running: kernels may cast pointers to narrower
-types before they use them.
+Fix it by aligning the offset, or with a kernel that loads single bytes. Reported only if the device reported a fault while the
+launch may have been running: kernels may cast pointers to narrower types before they use them.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ Example:
 
 Fix it by computing sizes in 64 bits, and by checking them before the launch.
 
-Reported only when the device reported a fault while the launch may have been running; -1 is left out, it often means "none".
+Reported only if the device reported a fault while the launch may have been running; -1 is not reported, because it often means
+"none".
 """
 
 from __future__ import annotations

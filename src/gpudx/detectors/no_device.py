@@ -4,7 +4,7 @@ Example:
 
     clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, NULL);      // CL_DEVICE_NOT_FOUND: the machine has only a CPU
 
-Fix it by asking for a kind of device that is there, or by installing the driver of the one that is wanted.
+Fix it by asking for a kind of device that exists, or by installing the driver of the one that you need.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CAUSE = Cause(
     id=ID,
     title="No device of the kind that the program asks for was found",
     refutes_if="Another program would find such a device in the same environment.",
-    fix=("Install the driver of the device that is wanted, or ask for a kind of device that is there.",),
+    fix=("Install the driver of the device that you need, or ask for a kind of device that exists.",),
     fix_of=(("opencl", "clinfo lists the platforms and devices that a program finds; each driver has a file in the ICD vendors folder."),),
     predicts=(("recorded", "the call that asks for devices fails each time"),),
     kind=FIXED,

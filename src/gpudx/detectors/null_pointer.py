@@ -1,6 +1,6 @@
 """A kernel was launched with a null pointer.
 
-An allocation that failed and was not looked at, an optional buffer that was not made, arguments in the wrong order: the
+An allocation that failed and was not checked, an optional buffer that was not made, arguments in the wrong order: the
 kernel gets null, and the fault shows up at some later call.
 
 Example:
@@ -11,8 +11,8 @@ Example:
 
 Fix it by allocating the memory before the launch, or by letting the kernel test the pointer.
 
-Many kernels allow null for what they need not use. Null in a place where a launch of the same kernel had it before and
-ended well is not reported; without a fault of the device it is a warning.
+Many kernels allow null for buffers that they do not use. Not reported if an earlier launch of the same kernel had null there
+and succeeded; without a fault of the device it is a warning.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
 """The program that ran is older than the sources it was built from.
 
-An edit that was never built, a build that went elsewhere, a copy that was forgotten: the program that is looked at is then not
-the program that ran, and every conclusion about its code is about another one.
+An edit that was never built, a build in another folder, a forgotten copy: the code that you read is not the code that ran, and
+every conclusion about it is about another program.
 
 Example:
 
     $ edit kernels.c; make -C build-new        // builds another folder
     $ ./build/app                              // ran the build of last week
 
-Fix it by building again, and look at the build id or the hash that `gpudx show CASE identity` gives.
+Fix it by building again, and check the build id or the hash in `gpudx show CASE identity`.
 
-Told where the debug information names sources that are here and are newer: by their checksum, where the compiler kept one (then
-it is certain), else by their time. A time alone counts only where git says that the file was changed since, or there is no
-repository: a clone, a checkout or a copy gives old files new times. Where such a source has a text that nothing that ran has, and
-no condition around it explains that, it is likely that it matters. What belongs to the system or to a package is not looked at, nor
-what was edited after the program had started.
+Reported if the debug information names sources that exist here and are newer: by their checksum, if the compiler kept one (then
+it is certain), else by their time. A time alone counts only if git shows that the file was changed since, or there is no
+repository: a clone, a checkout or a copy gives old files new times. If such a source has a text that nothing that ran contains,
+and no condition around it explains that, the difference probably matters. Files of the system or of a package are not checked,
+and neither are files that were edited after the program had started.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gpudx.text import several
 
 ID = "object-older-than-sources"
 PROVEN = "The program that ran differs from its sources; the trace does not show that this caused the failure."
-LACKS = "Its sources are newer, and it lacks a text from them; that this caused the failure is not shown."
+LACKS = "Its sources are newer, and it lacks a text from them; it is not shown that this caused the failure."
 
 
 def examine(identity: Identity, run: Run) -> Iterator[Finding]:
@@ -52,7 +52,7 @@ def _finding(one: LoadedObject, built: Making, run: Run, lacks: list[Lack]) -> F
     files = several([name_of(source.path) for source in proven or built.stale])
     late = span(built.stale[0].modified - one.modified)
     because = (
-        f"{files} {'has' if len(proven) == 1 else 'have'} another checksum than when it was compiled"
+        f"{files} {'has' if len(proven) == 1 else 'have'} a different checksum than when it was compiled"
         if proven
         else f"{files} {'was' if len(built.stale) == 1 else 'were'} changed {late} after it was built"
     )

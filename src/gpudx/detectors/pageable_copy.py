@@ -1,7 +1,7 @@
 """A copy in a stream was passed ordinary host memory, so the host waits for it.
 
-Such a copy is correct. The device cannot reach ordinary (pageable) memory by itself: the driver copies the data through
-its own buffer, and the call returns late. Work that was meant to run beside the copy runs after it.
+Such a copy is correct. The device cannot reach ordinary (pageable) memory: the driver copies the data through its own buffer,
+and the call returns late. Work that should overlap with the copy runs after it.
 
 Example:
 
@@ -11,7 +11,7 @@ Example:
 
 Fix it, if the time matters, by allocating the memory with cudaMallocHost or registering it with cudaHostRegister.
 
-A note only, never more. (CUDA runtime API reference, "API synchronization behavior"; CUDA C++ Programming Guide: copies of
+It is only ever a note. (CUDA runtime API reference, "API synchronization behavior"; CUDA C++ Programming Guide: copies of
 64 KB or less from the host do not wait, so they are not reported.)
 """
 

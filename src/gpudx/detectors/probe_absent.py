@@ -1,7 +1,7 @@
 """A probe that the user put into the program is not in the program that ran.
 
-"It did not fire" then says nothing about where the program went: the code that ran has no such mark. Conclusions that were
-drawn from its silence are void.
+That it did not fire then says nothing about the path of the program: the code that ran has no such mark. Do not conclude
+anything from its silence.
 
 Example:
 
@@ -10,9 +10,9 @@ Example:
 
 Fix it by finding out which file ran (`gpudx show CASE identity`) and why it is not the one with the mark; then run again.
 
-Told when the whole of every loaded file, and of the sources of interpreters, was searched without finding it. Where something
-could not be searched (a file that was replaced, stripped symbols, compressed device code, a text that may be put together when
-it is written), it is "not known", and not reported as absent.
+Reported if every loaded file, and the sources of interpreters, were searched completely without finding it. If something could
+not be searched (a file that was replaced, stripped symbols, compressed device code, a text that is composed when it is
+written), it is "not known", and not reported as absent.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _finding(identity: Identity, probe: Probe) -> Finding:
 
 def _message(probe: Probe, programs: list[LoadedObject]) -> str:
     if not probe.sources or not programs:
-        return f"{probe.said.rstrip('.')}, so that it did not fire proves nothing."
+        return f"{probe.said.rstrip('.')}; that it did not fire proves nothing."
     ran, sources = name_of(programs[0].path), several([name_of(source) for source in probe.sources])
     return (
         f"{ran}, which ran, was not built from its current sources: they have the probe {probe.text!r} ({sources}), and nothing that"

@@ -1,15 +1,13 @@
 """A probe that the user put into the program is in the program that ran, and never fired.
 
-Unlike one that is absent, its silence says something: the program did not come to this place, or its output was lost.
+Unlike the silence of an absent probe, this shows something: the program did not reach this place, or its output was lost.
 
 Example:
 
     $ gpudx run --probe 'ENTER gemm' -- ./app      // the executable has the text, and did not write it
 
-Fix it by looking for the branch, the error or the crash before it.
-
-A note, for texts only: whether a function or a line was reached is not recorded. Output that the program still held in a
-buffer when it was killed was not written, and is not seen.
+Fix it by finding the branch, the error or the crash before it. It is a note, for texts only: whether a function or a line was
+reached is not recorded. Output that was still buffered when the program was killed is not seen.
 """
 
 from __future__ import annotations

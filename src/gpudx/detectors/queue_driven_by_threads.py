@@ -1,7 +1,7 @@
-"""Two threads gave one queue work on the same memory at the same time, so which comes first is a matter of chance.
+"""Two threads enqueued work on the same memory to one queue at the same time, so their order is a matter of chance.
 
-A queue may be used by several threads, and each call is safe by itself. But the work runs in the order in which the calls
-happen to be made: where two threads do not order themselves, one run copies before the kernel and the next one after it.
+Several threads may use a queue, and each call is safe. But the work runs in the order in which the calls happen to be made: if
+two threads are not synchronized, one run copies before the kernel and the next run after it.
 
 Example:
 
@@ -11,9 +11,9 @@ Example:
 Fix it by ordering the threads (a lock held over both calls of a pair, a queue between the threads), or by giving each thread its own
 stream, with events where one needs the other's results.
 
-Reported only when the two calls overlapped in time, which shows that no lock kept them apart, and when one of them writes what
-the other uses, or may. Silent are threads that take turns, a context that several threads use, launches of one kernel by
-both threads (they may split a buffer, or come in any order), and arguments whose types are not known.
+Reported only if the two calls overlapped in time, which shows that no lock separated them, and if one of them writes, or may
+write, what the other uses. Not reported: threads that take turns, a context that several threads use, launches of one kernel by
+both threads (they may split a buffer, or run in any order), and arguments of unknown type.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from gpudx.model.cause_kinds import UNORDERED
 ID = "queue-driven-by-threads"
 CAUSE = Cause(
     id=ID,
-    title="Two threads gave one queue work on the same memory at the same time",
+    title="Two threads enqueued work on the same memory to one queue at the same time",
     refutes_if="The result still changes from run to run with one thread, or with a lock around both calls.",
     fix=(
-        "Order the threads: the second makes its call only when the first one's has returned.",
+        "Order the threads: let the second make its call only after the call of the first has returned.",
         "Give each thread its own queue, with events where one needs the other's results.",
     ),
-    predicts=(("recorded", "calls of two threads overlap in time and give one queue work on the same memory"),),
+    predicts=(("recorded", "calls of two threads that enqueue work on the same memory to one queue overlap in time"),),
     kind=UNORDERED,
 )
 NEXT = 4  # so many later uses of the same memory are compared with each
@@ -119,7 +119,7 @@ def _finding(facts: Facts, pair: I64, count: int) -> Finding:
         id=ID,
         severity="warning",
         message=(
-            f"Threads {first.tid} and {second.tid} gave {queue} work on {label} at the same time, {names[0]} (call "
+            f"Threads {first.tid} and {second.tid} enqueued work on {label} to {queue} at the same time, {names[0]} (call "
             f"{first.number}) and {names[1]} (call {second.number}): which of them runs first is a matter of chance, so order "
             "the threads."
         ),

@@ -1,11 +1,11 @@
 """A buffer was read before anything had written it.
 
-A new buffer holds whatever its memory held before: zeros on one driver, old data on another, and sometimes
-yesterday's right results. Nothing wrote it: it was not made from host memory, no copy, fill or map went to it, and no
-launch before was given it in a place where it could have written.
+A new buffer holds whatever its memory held before: zeros on one driver, old data on another, and sometimes the right results of
+an earlier run. Nothing wrote it: it was not created from host memory, no copy, fill or mapping wrote it, and no earlier launch
+was passed it as an argument that it could have written.
 
-Memory that kernels know by its address (CUDA, HIP) is judged under --poison only: there it is known what it held, and that a
-kernel with an argument for reading was the first to be given it.
+For CUDA and HIP, where kernels use addresses, this is reported only under --poison: then it is known what the memory held, and
+that a kernel with a read-only argument was the first to be passed it.
 
 Example:
 
@@ -17,7 +17,7 @@ Example:
 
 Fix it by writing or filling the buffer first, or by finding out why the launch that should write it was not made.
 
-A warning only: reading back what is then thrown away is harmless.
+It is only a warning: reading back data that is then discarded is harmless.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ CAUSE = Cause(
     fix=("Fill the buffer after creating it (costs one pass over it), or write it before the first read.",),
     predicts=(
         ("recorded", "no write precedes the read"),
-        ("poisoned", "what is read holds the pattern; a program that ends differently then depends on it"),
+        ("poisoned", "what is read holds the pattern; if the program then ends differently, it depends on it"),
     ),
     settled_by="gpudx run with --poison=cb, 4b and zero (an outcome that differs depends on uninitialized memory)",
     settled_of=(("cuda", "gpudx run --sanitize=initcheck"),),

@@ -1,8 +1,8 @@
-"""A call was refused because a size, offset, region, flag or pointer does not fit what it names.
+"""A call was refused because a size, offset, region, flag or pointer does not fit its object.
 
-The status only says that some value is invalid. Each refused copy, fill, map, launch, argument and creation is compared with what
-was recorded: the buffer's bytes, the image's extent, pitches, the kernel's arguments, the alignment and the largest allocation of the
-device; and with the rules that the API has for flags, host pointers and lists of events.
+The status says only that some value is invalid. Each refused copy, fill, map, launch, argument and creation is compared with
+what was recorded: the buffer's bytes, the image's extent, pitches, the kernel's arguments, the alignment and the largest
+allocation of the device; and with the rules that the API has for flags, host pointers and lists of events.
 
 Example:
 
@@ -128,7 +128,7 @@ def _too_long(facts: Facts, row: int, offset: int, size: int) -> str:
     begins = f" from byte {offset:,} on" if offset else ""
     negative = f" ({size - (1 << 64):,} as a signed number)" if size >> 63 else ""
     past = f", {plural(offset + size - whole, 'byte')} too many" if offset < whole and not negative else ""
-    return f"it asks for {plural(size, 'byte')}{negative}{begins} of {label}, which has {plural(whole, 'byte')}{past}"
+    return f"it requests {plural(size, 'byte')}{negative}{begins} of {label}, which has {plural(whole, 'byte')}{past}"
 
 
 def _region(facts: Facts, row: int, position: int, side: str) -> str:
@@ -145,7 +145,7 @@ def _region(facts: Facts, row: int, position: int, side: str) -> str:
     label, what = facts.objects.label(row), " x ".join(str(n) for n in region)
     at = f" from ({', '.join(map(str, origin))}) on" if any(origin) else ""
     size = " x ".join(str(max(1, n)) for n in extent)
-    return f"it asks for a region of {what}{at} of {label}, which has {size} pixels"
+    return f"it requests a region of {what}{at} of {label}, which has {size} pixels"
 
 
 def _triple(facts: Facts, position: int, name: str) -> tuple[int, ...]:
@@ -182,7 +182,7 @@ def _values(facts: Facts, position: int) -> Iterator[str]:
         yield "the host pointer is null"
     pattern = words.get("pattern_size")
     if pattern is not None and pattern not in PATTERNS:
-        yield f"a pattern of {plural(pattern, 'byte')} is none that a fill can repeat (1, 2, 4, ... 128)"
+        yield f"a pattern of {plural(pattern, 'byte')} is not one that a fill can repeat (1, 2, 4, ... 128)"
     elif pattern:
         for name in ("offset", "size"):
             if words.get(name, 0) % pattern:
@@ -219,7 +219,7 @@ def _created(facts: Facts, position: int, words: dict[str, int]) -> Iterator[str
         yield f"it begins at byte {origin:,}, which is not a multiple of the device's base alignment of {plural(align, 'byte')}"
     parent = _row(facts, words["buffer"], position) if "buffer" in words else -1
     if parent >= 0 and facts.objects.table["parent"][parent] >= 0:
-        yield f"{facts.objects.label(parent)} is a part of a buffer itself, and parts have no parts"
+        yield f"{facts.objects.label(parent)} is itself a sub-buffer, and a sub-buffer cannot have sub-buffers"
 
 
 def _base_alignment(facts: Facts) -> int:

@@ -1,8 +1,8 @@
 """A memory object was released while it was set on a kernel, and the kernel was then launched.
 
-Setting an argument takes no reference: the kernel object holds a bare address (OpenCL specification, clSetKernelArg).
-After the last release the driver may free the memory or give it to the next buffer, and the launch reads or writes
-whatever is there now. No driver we know reports it; results change when something unrelated is allocated.
+Setting an argument takes no reference: the kernel object holds a bare address (OpenCL specification, clSetKernelArg). After the
+last release the driver may free the memory or give it to the next buffer, and the launch reads or writes whatever is there now.
+No known driver reports it; results change when something unrelated is allocated.
 
 Example:
 

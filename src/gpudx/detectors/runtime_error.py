@@ -1,8 +1,8 @@
-"""The CUDA runtime refused a call by itself: no driver call was made that could have failed.
+"""The CUDA runtime refused a call before it reached the driver.
 
-The runtime looks at some values before it calls the driver: the direction of a copy, pitches, device numbers, attributes of
-functions. A call that it refuses does nothing and returns an error, which is easily lost: the next calls succeed, and a kernel
-that was never launched leaves its output as it was.
+The runtime checks some values before it calls the driver: the direction of a copy, pitches, device numbers, attributes of
+functions. A refused call does nothing and returns an error, which is easily missed: the next calls succeed, and a kernel that
+was never launched leaves its output unchanged.
 
 Example:
 

@@ -1,8 +1,7 @@
-"""A launch was passed memory that is smaller than its own numbers call for.
+"""A launch was passed memory that is smaller than its own numbers require.
 
-Sizes are computed in one place and used in another: defaults instead of the model's header, one dimension too few, the
-size of the last batch. The kernel goes by its numbers, past the end of its memory. What it meets there may be another
-buffer, or nothing.
+Sizes are computed in one place and used in another: defaults instead of the model's header, one dimension too few, the size of
+the last batch. The kernel uses its numbers and runs past the end of its memory, into another buffer or into nothing.
 
 Example:
 
@@ -11,12 +10,11 @@ Example:
 
 Fix it by computing the size from the same numbers that the launch is passed.
 
-What a kernel does with its numbers is not recorded. They are held against a launch only if a product of them is the
-exact size of the same argument's memory in other launches of this kernel, with different sizes; or if all memory of
-another launch is that of three matrices (p x q, q x r, p x r) and in this launch that of two. It stays silent if
-anything else explains the size, and for kernels that are passed structures or pointers to whole numbers beside it. And it
-is reported only for a process that a kernel on its own processor may have crashed; a fault that a device reports is shown with
-the launches that may have made it, see device-error-reported.
+What a kernel does with its numbers is not recorded. They count only if their product is the exact size of the same argument's
+memory in other launches of this kernel, with different sizes; or if all memory of another launch has the sizes of three
+matrices (p x q, q x r, p x r) and in this launch of only two. Not reported if anything else explains the size, or if the kernel
+is also passed structures or pointers to integers. Reported only if a kernel on the processor may have crashed the process; a
+fault that a device reports is shown with the launches that may have caused it, see device-error-reported.
 """
 
 from __future__ import annotations
@@ -65,11 +63,11 @@ def _finding(facts: Facts, one: Short) -> Finding:
         severity="warning",
         message=(
             f"Kernel {site.kernel} was passed {label} as {argument(facts, row, one.argument)}, which is "
-            f"{plural(one.missing, 'byte')} less than its numbers call for."
+            f"{plural(one.missing, 'byte')} less than its numbers require."
         ),
         evidence=(
             Evidence(told(facts, one), (site.number,)),
-            Evidence("no wait had shown that this launch was done when the process crashed", (site.number,)),
+            Evidence("no wait had shown that this launch was complete when the process crashed", (site.number,)),
         ),
         site=site,
         allocation=allocation_of(facts, memory, needed=_needed(facts, memory, one)),

@@ -1,8 +1,8 @@
 """Two operations use one buffer, one of them writes, and nothing orders them.
 
-Operations of different queues, and of one queue that is out of order, run when the device has room. Without an event,
-a barrier or a wait of the host between them, either may come first, or both at once: the result is right most of the
-time, and wrong on another device, under load, or once a kernel gets slower. Tools that wait after each launch hide it.
+Operations in different queues, or in one out-of-order queue, run whenever the device is free. Without an event, a barrier or a
+host wait between them, either may run first, or both at once: the result is right most of the time, and wrong on another
+device, under load, or once a kernel gets slower. Tools that wait after each launch hide it.
 
 Example: the kernel may run before the copy has arrived.
 
@@ -14,14 +14,14 @@ Fix it with an event between them (CUDA), or by passing the first command's even
     cudaEventRecord(e, copies);
     cudaStreamWaitEvent(compute, e);
 
-Streams that were made with cudaStreamNonBlocking do not wait for the default stream, nor it for them.
+Streams created with cudaStreamNonBlocking do not wait for the default stream, nor the default stream for them.
 
-Told as an error only where both surely touch the same bytes: copies and fills by their ranges, and a copy of a whole
-buffer against a kernel that was passed it. Reported as a warning where it is not known how much of it a kernel touches, or
-whether it writes. Silent are pointers into different parts of one allocation, and kernels that are passed one pointer in
-several queues with different numbers or pointers beside it, as programs do that split a buffer. Nothing is reported about host
-memory that kernels are passed, of shared virtual memory, and of pointers inside structures; nor where an order cannot be
-seen: values in memory, semaphores, host functions and callbacks, calls that the record has lost.
+It is an error only if both surely access the same bytes: copies and fills by their ranges, and a copy of a whole buffer against
+a kernel that was passed it. It is a warning if it is not known how much of it a kernel accesses, or whether it writes. A
+pointer inside a structure counts only against copies and fills, as a warning: the kernel may not use it. Not reported: pointers
+into different parts of one allocation; kernels that are passed one pointer in several queues together with different numbers or
+pointers, as in programs that split a buffer; host memory that kernels are passed; shared virtual memory; and work whose order
+cannot be seen: values in memory, semaphores, host functions and callbacks, calls missing from the trace.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._groups import MOST
 from gpudx.detectors._overlaps import Overlap, overlap, writes
-from gpudx.detectors._words import argument
-from gpudx.facts import Facts
+from gpudx.detectors._words import argument, work_of
+from gpudx.facts import Facts, backend_module
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.order.conflicts import Conflict
 from gpudx.facts.order.happens import MissingEdge
 from gpudx.facts.uses import ALL
 from gpudx.model import Access, Cause, Evidence, Finding, OrderPair, Severity, Site
 from gpudx.model.cause_kinds import UNORDERED
-from gpudx.text import plural
+from gpudx.text import capital, plural
 
 ID = "unordered-access"
 NEEDS_EVERY_CALL = True
@@ -59,7 +59,7 @@ CAUSE = Cause(
             "recorded",
             "two operations use the same bytes, one writes, and no event, barrier or wait orders them",
         ),
-        ("serialised", "the failure is gone or rarer; this alone says only that time or order matters"),
+        ("serialised", "the failure is gone or rarer; this alone shows only that timing or order matters"),
     ),
     settled_by="gpudx investigate --perturb: runs with the first call's work delayed, and with the missing order as well",
     kind=UNORDERED,
@@ -110,7 +110,9 @@ def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int
     return Finding(
         id=ID,
         severity=_severity(run, met, _contexts(facts, ops)),
-        message=_message(sites, queues, label, happens.apart(*ops), table["how"][first], _waited_for(facts, sites[1].number - 1)),
+        message=_message(
+            facts, sites, queues, label, happens.apart(*ops), table["how"][first], _waited_for(facts, sites[1].number - 1)
+        ),
         evidence=(
             _evidence(facts, first, sites[0], queues[0]),
             _evidence(facts, second, sites[1], queues[1]),
@@ -152,23 +154,23 @@ def _waited_for(facts: Facts, position: int) -> list[str]:
         earlier = range(position - 1, max(-1, position - LOOKED_AT), -1)
         made = next((at for at in earlier if facts.trace.record(at).get("event") == handle), None)
         if made is not None:
-            found.append(_called(facts.sites.at(made)))
+            found.append(work_of(facts, facts.sites.at(made)))
     return found
 
 
-def _message(sites: list[Site], queues: list[str], label: str, apart: str | None, how: int, waited: list[str]) -> str:
+def _message(
+    facts: Facts, sites: list[Site], queues: list[str], label: str, apart: str | None, how: int, waited: list[str]
+) -> str:
     doing = {"may write": "writing", "reads": "reading", "makes": "making"}.get(writes(int(how)), "writing")
     why = f"it waits only for {' and '.join(waited)}" if waited else "nothing makes it wait"
-    why = f"{apart} does not synchronise with the default queue" if apart else why
+    why = f"{apart} does not synchronize with the default queue" if apart else why
+    where = [f" in {queue}" if queues[0] != queues[1] else "" for queue in queues]
+    first, second = (f"{work_of(facts, site)}{queue}" for site, queue in zip(sites, where, strict=True))
+    event = f"launch {sites[0].launch}" if sites[0].launch else f"call {sites[0].number}"
     return (
-        f"{_called(sites[1])} in {queues[1]} uses {label} while {_called(sites[0])} in {queues[0]} may still be {doing} it: "
-        f"{why}, so make it wait for an event of call {sites[0].number}."
+        f"{capital(second) if sites[1].launch else second} uses {label} while {first} may still be {doing} it: "
+        f"{why}, so make it wait for an event of {event}."
     )
-
-
-def _called(site: Site) -> str:
-    kernel = f" of kernel {site.kernel}" if site.kernel else ""
-    return f"{site.call}{kernel} (call {site.number})"
 
 
 def _evidence(facts: Facts, row: int, site: Site, queue: str) -> Evidence:
@@ -197,7 +199,8 @@ def _where(facts: Facts, row: int, label: str) -> str:
         handle = facts.trace.record(int(use["at"]))["kernel"]
         kernel = facts.objects.at(np.array([handle], np.uint64), np.array([use["at"]], np.int64))
         offset = f" at byte {int(use['first']):,}" if use["first"] else ""
-        return f"{label}{offset}, passed as {argument(facts, int(kernel[0]), int(use['argument']))}"
+        passed = "passed inside" if use["inside"] else "passed as"
+        return f"{label}{offset}, {passed} {argument(facts, int(kernel[0]), int(use['argument']))}"
     size = plural(int(use["end"] - use["first"]), "byte")
     part = f"{size} of {label}" if int(use["reach"]) == ALL else f"parts of {size} of {label}"
     return f"{part} at byte {int(use['first']):,}" if use["first"] else part
@@ -211,5 +214,13 @@ def _no_edge(facts: Facts, ops: list[int], queues: list[str]) -> Evidence:
     if queues[0] == queues[1]:
         return Evidence(f"{queues[0]} is out of order: only events, barriers and waits order its commands", calls)
     if apart := happens.apart(*ops):
-        return Evidence(f"{apart} is not ordered with the default queue, and no event or wait orders the two", calls)
+        return Evidence(f"{apart} is not ordered with the default queue, and no event or wait orders the two{_early(facts, ops[0])}", calls)
     return Evidence(f"no event, barrier or host wait orders {queues[1]} after {queues[0]} here", calls)
+
+
+def _early(facts: Facts, op: int) -> str:
+    """Many take a fill for a call that returns when it is done."""
+    info = facts.trace.info(int(facts.happens.ops["position"][op]))
+    rules = backend_module(info.api, "order")
+    early = getattr(rules, "returns_early", None)
+    return f"; {info.name} returns before the device has done it" if early and early(info.name) else ""

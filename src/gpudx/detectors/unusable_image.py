@@ -1,22 +1,21 @@
 """Device code could not be loaded: nothing in it fits the device or the driver.
 
-A program carries its device code for the architectures that it was built for. On another device, or with an older
-driver, loading it fails; with code that is loaded when first used, the failure comes at the first kernel, far from the
-build that caused it. The status does not say what the program has. Here both are named: the architectures of the image
-and the device's own.
+A program carries its device code for the architectures that it was built for. On another device, or with an older driver,
+loading it fails; if code is loaded on first use, the failure comes at the first kernel, far from the build that caused it. The
+status does not say what the program has. The report names both: the architectures of the image and of the device.
 
 Example:
 
     nvcc -gencode arch=compute_120,code=sm_120 app.cu          // run on an sm_90 device
     kernel<<<grid, block>>>(data);                             // "no kernel image is available for execution"
 
-Fix it by building for the device named (hipcc --offload-arch=gfxNNN for AMD's), or by keeping PTX of an architecture that is not
-newer in the program.
+Fix it by building for the named device (hipcc --offload-arch=gfxNNN for AMD), or by including PTX for an architecture that is
+not newer.
 
-Reported only where the record shows it: no code of the image runs on the device, its PTX is newer than the driver, the driver
-may not compile PTX and there is nothing else, or the image is no device code. Where the image was not recorded and the
-status alone says that nothing fits, only the device is named. In a run that passed, a program that tried an image that
-is no device code and went on is not reported.
+Reported only if the trace shows it: no code of the image runs on the device, its PTX is newer than the driver, the driver must
+not compile PTX and there is nothing else, or the image is not device code. If the image was not recorded and only the status
+says that nothing fits, only the device is named. Not reported in a run that passed, if the program tried an image that is not
+device code and continued.
 """
 
 from __future__ import annotations
@@ -187,7 +186,7 @@ def _not_known(case: _Case) -> tuple[str, str] | None:
     holds = (
         f"the image has {case.image.holds}" if case.image and case.codes else "what the image holds was not recorded"
     )
-    return ARCHITECTURE, f"{holds}; the device is {case.device or 'one that was not described'}"
+    return ARCHITECTURE, f"{holds}; the device is {case.device or 'not described in the trace'}"
 
 
 def _asked_for(facts: Facts, position: int) -> str | None:

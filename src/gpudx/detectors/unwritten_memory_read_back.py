@@ -1,11 +1,11 @@
 """The program read back words that hold the pattern of fresh memory (gpudx run --poison).
 
-Under --poison memory is filled when it is allocated, before the program gets it. What still holds the pattern when the program
-reads it was not written since, or was copied or, as a NaN, computed from memory that was not written. Without --poison there
-would be whatever the memory held before.
+Under --poison memory is filled when it is allocated, before the program gets it. Words that still hold the pattern when the
+program reads them were not written since, or were copied or, as a NaN, computed from unwritten memory. Without --poison they
+would hold whatever the memory held before.
 
-What is not known: whether the program uses these words, and a program could have written the same value itself (an image of one
-grey, 0xCB). So it is a warning. A program that ends well without --poison, and not with it, depends on uninitialized memory.
+It is not known whether the program uses these words, and a program could have written the same value itself (a grey image of
+0xCB). So it is a warning. A program that passes without --poison and fails with it depends on uninitialized memory.
 
 Example:
 
@@ -34,11 +34,11 @@ from gpudx.text import plural
 ID = "unwritten-memory-read-back"
 SHOWN = 4
 ALL_OF_IT = (
-    "The program read uninitialized words, and failed afterwards; that it failed because of them is not shown: if it passes "
+    "The program read uninitialized words, and failed afterwards; it is not shown that it failed because of them: if it passes "
     "without --poison, it depends on them."
 )
 A_PART = (
-    "A part of what the program read back is uninitialized. Whether it uses that part is not known: reading back padding or the rest "
+    "A part of what the program read back is uninitialized. It is not known whether it uses that part: reading back padding or the rest "
     "of a buffer is harmless."
 )
 

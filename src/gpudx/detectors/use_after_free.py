@@ -1,8 +1,8 @@
 """A launch, copy or fill was passed memory that the program had freed.
 
-The driver may keep freed memory mapped, or give it to the next allocation. The program then reads old data, overwrites
-someone else's, or faults; often it passes for months. The address and the time of the call are recorded, so this is
-reported even when the run passed.
+The driver may keep freed memory mapped, or give it to the next allocation. The program then reads old data, overwrites someone
+else's, or faults; often it works for months. The address and the time of the call are recorded, so this is reported even when
+the run passed.
 
 Example:
 

@@ -1,8 +1,9 @@
 """Work used memory of a stream's pool that its stream might not have allocated yet.
 
-cuMemAllocAsync gives the address at once, but the memory is the program's only when the stream reaches the allocation: until
-then it may be in use by those who had it before (CUDA driver API reference, cuMemAllocAsync). Work in another stream has to
-wait for that. Without, it reads and writes what is still someone else's; nothing fails, the data are wrong now and then.
+cuMemAllocAsync returns the address at once, but the memory belongs to the program only when the stream reaches the allocation:
+until then its previous owners may still use it (CUDA driver API reference, cuMemAllocAsync). Work in another stream has to wait
+for that. If it does not, it reads and writes memory that still belongs to someone else; nothing fails, and the data is wrong
+now and then.
 
 Example:
 
@@ -12,7 +13,7 @@ Example:
 Fix it by recording an event in the allocating stream after the allocation, and letting the other stream wait for it; or by
 allocating in the stream that uses the memory.
 
-A warning where the address was found inside a structure: it may be a member that the kernel does not use.
+It is a warning if the address was found inside a structure: it may be a member that the kernel does not use.
 """
 
 from __future__ import annotations

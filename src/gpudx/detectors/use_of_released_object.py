@@ -1,8 +1,8 @@
 """A call was passed an object that the program had released before.
 
-Dropping the last reference ends an object. Its handle is the address of memory that the driver may have given back or
-handed out again: the next call that uses it works on another object, fails with an odd status, or crashes. Often
-nothing happens for years, because the memory still looks as before.
+Dropping the last reference ends an object. Its handle is the address of memory that the driver may have given back or handed
+out again: the next call that uses it works on another object, fails with an odd status, or crashes. Often nothing happens for
+years, because the memory still has its old content.
 
 Example:
 
@@ -11,23 +11,25 @@ Example:
 
 Fix it by releasing the object after its last use, or by keeping a reference for each owner.
 
-An object that others still hold is not gone: a kernel holds its program, a sub-buffer its buffer, everything its
-context. Objects that are still set as arguments are `released-while-bound`.
+An object that others still hold is not released: a kernel holds its program, a sub-buffer its buffer, everything its context.
+Objects that are still set as arguments are reported as `released-while-bound`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._handles import Misused, misused
-from gpudx.detectors._words import sites_of
+from gpudx.detectors._reused_handles import Earlier, earlier_object
+from gpudx.detectors._words import place_of, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.model import Cause, Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import LIFETIME
 from gpudx.text import capital
 
@@ -65,24 +67,66 @@ def _finding(facts: Facts, found: Misused, part: np.typing.NDArray[np.int64]) ->
     site = facts.sites.at(position, value=int(found.value[at]))
     others = sites_of(facts, [died])
     again = "released it once more" if found.info.does == "release" else f"was passed it as {found.field}"
-    by = f"{others[0].call}, call {died + 1}"
-    return Finding(
+    used = f"{site.call} (call {site.number}{place_of(site)})"
+    finding = Finding(
         id=ID,
         severity="error",
-        message=f"{capital(label)} had been released ({by}) when {site.call} {again}.",
+        message=f"{capital(label)} had been released ({_release(others[0])}) when {used} {again}.",
         evidence=(
             Evidence(f"{others[0].call} dropped the last reference to {label}", (died + 1,)),
             Evidence(f"{site.call} used its handle {site.value} afterwards", (site.number,)),
         ),
         site=site,
+        root=others[0] if others[0].source else None,
         others=others,
         count=len(part),
         allocation=allocation_of(facts, row, "released"),
         causes=(ID,),
+        inevitable=True,
         facts=(
             ("call", site.call),
             ("parameter", found.field),
             ("kind", objects.kind(row)),
             ("kernel", site.kernel or ""),
         ),
+    )
+    earlier = earlier_object(facts, row, position) if found.info.does == "release" else None
+    return _of_reused(facts, finding, row, earlier) if earlier else finding
+
+
+def _release(site: Site) -> str:
+    return f"{site.call}, call {site.number}{place_of(site)}"
+
+
+def _of_reused(facts: Facts, finding: Finding, row: int, earlier: Earlier) -> Finding:
+    """One release too many of an object whose handle was another object's: that one may be what was meant."""
+    assert finding.site is not None
+    label, old = facts.objects.label(row), facts.objects.label(earlier.row)
+    first, made = (facts.sites.at(int(facts.objects.table["born"][one])) for one in (earlier.row, row))
+    ended = facts.sites.at(earlier.ended)
+    was = f"the handle {finding.site.value} was {old} (created by call {first.number}{place_of(first)}) until call {ended.number}"
+    became = Evidence(f"{was}, and became {label} in call {made.number}{place_of(made)}", (ended.number, made.number))
+    if earlier.mistaken is None:
+        return replace(finding, evidence=(*finding.evidence, became))
+    wrong = facts.sites.at(earlier.mistaken)
+    used = ""
+    if earlier.launch is not None:
+        position, index = earlier.launch
+        launch = facts.sites.at(position, argument=index)
+        name = f" `{launch.argument_name}`" if launch.argument_name else ""
+        used = f" kernel {launch.kernel} (launch {launch.launch}) was passed it as argument {index}{name}, and"
+    return replace(
+        finding,
+        message=(
+            f"{capital(old)} was released ({_release(ended)}) while another owner still used its handle. The driver gave the handle to "
+            f"{label}:{used} {wrong.call} (call {wrong.number}{place_of(wrong)}) released {label} in place of {old}."
+        ),
+        evidence=(
+            became,
+            Evidence(f"calls {ended.number} and {wrong.number} come from the same code", (ended.number, wrong.number)),
+            Evidence(f"{label} was released twice: by calls {finding.others[0].number} and {finding.site.number}", (finding.site.number,)),
+        ),
+        root=ended,
+        others=(ended, *finding.others),
+        steps=(f"Let each owner of {old} hold a reference: retain it where a second owner takes the handle, or release it only once.",),
     )

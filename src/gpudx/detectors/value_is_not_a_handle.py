@@ -1,22 +1,20 @@
-"""A value stands where the handle of an object belongs, and is none.
+"""A value that is not a handle was passed where the handle of an object belongs.
 
-Drivers take the 8 bytes they are passed for the address of an object of their own and read what they find there. Many
-do not check: they crash in the call or at the next launch, far from the line that made the value. Kernel arguments
-that are declared as memory, and handle parameters of all calls, are compared with everything recorded: the handle of
-another kind of object, a handle whose object is gone, a size, an offset or a number that was passed somewhere.
+Drivers treat the 8 bytes they are passed as the address of an object of their own and read what is there. Many do not check:
+they crash in the call or at the next launch, far from the line that made the value. Kernel arguments that are declared as
+memory, and handle parameters of all calls, are compared with everything recorded: the handle of another kind of object, the
+handle of a released object, a size, an offset or a number that was passed somewhere.
 
 Example: a structure is read as another one, and its byte count lands in the handle's place.
 
     clSetKernelArg(restore, 1, sizeof(cl_mem), &extra->d);   // extra->d is 294912, the size of the buffer
 
-Fix it by passing the object itself; look at what the variable is in the line named by the finding.
+Fix it by passing the object itself; check what the variable is in the line named by the finding.
 
-Where kernels had run on a CPU device before, a value that nothing explains is a warning: a kernel that writes outside its buffer
-may have overwritten the variable that held the handle, which is then a victim.
-
-An unknown address that the driver accepted is reported as a note at most, and only when the run failed: the object may
-have been made in a way that is not recorded. Handles of released objects as parameters of calls are
-`use-of-released-object`, host addresses `host-pointer-as-buffer`.
+Where kernels had run on a CPU device before, a value that nothing explains is a warning: a kernel that writes outside its
+buffer may have overwritten the variable that held the handle. An unknown address that the driver accepted is at most a note,
+and reported only if the run failed: the object may have been created in a way that is not recorded. Handles of released objects
+as parameters of calls are reported as `use-of-released-object`, host addresses as `host-pointer-as-buffer`.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from gpudx.detectors._handles import Misused, by_handle, misused
 from gpudx.detectors._host_kernels import may_be_overwritten
 from gpudx.detectors._memory_arguments import Suspect, suspects
 from gpudx.detectors._values import Decoder, Origin
-from gpudx.detectors._words import argument, declared, site_of
+from gpudx.detectors._words import argument, declared, place_of, site_of
 from gpudx.facts import Facts
 from gpudx.model import Cause, Evidence, Finding, Severity
 from gpudx.model.cause_kinds import FIXED
@@ -60,6 +58,7 @@ CAUSE = Cause(
     predicts=(("recorded", "the call is refused, crashes, or a launch that uses the argument does"),),
     kind=FIXED,
 )
+RELEASED = "use-of-released-object"
 NAMES = {"buffer": "a memory object"}
 
 
@@ -102,6 +101,12 @@ def _of_argument(facts: Facts, suspect: Suspect, severity: Severity) -> Finding:
     message = (
         f"{site.call} set {what} of kernel {site.kernel} to {site.value}, which is {origin.text}, not a memory object."
     )
+    released = origin.allocation.freed if origin.kind == "dead" and origin.allocation else None
+    if released is not None and origin.allocation is not None:
+        message = (
+            f"{site.call} passed {origin.allocation.id} to kernel {site.kernel} as {what} after it had been released "
+            f"({released.call}, call {released.number}{place_of(released)})."
+        )
     known = declared(facts, kernel_row, index) is not None
     first = f"the kernel declares {what} as memory" if known else f"{what} was set to {plural(8, 'byte')}"
     return Finding(
@@ -113,7 +118,8 @@ def _of_argument(facts: Facts, suspect: Suspect, severity: Severity) -> Finding:
         others=failed_launch(facts, suspect.row),
         count=suspect.count,
         allocation=origin.allocation,
-        causes=(ID,),
+        causes=(RELEASED,) if released is not None else (ID,),
+        root=released,
         facts=(("kernel", site.kernel or "?"), ("argument", str(index)), ("origin", origin.kind)),
     )
 

@@ -1,8 +1,8 @@
-"""A queue waited for an event that had been recorded again elsewhere, so it did not wait for the work that was meant.
+"""A queue waited for an event that had been recorded again elsewhere, so it did not wait for the intended work.
 
-An event stands for the last place where it was recorded, and a wait takes that place at the moment of the call (CUDA driver API
-reference, cuStreamWaitEvent and cuEventRecord). When one event is recorded behind the producer's work and then, before the
-consumer waits, in another stream, the producer's work is no longer covered.
+An event means the last place where it was recorded, and a wait uses that place at the time of the call (CUDA driver API
+reference, cuStreamWaitEvent and cuEventRecord). If an event is recorded after the producer's work and then, before the consumer
+waits, in another stream, the wait no longer covers the producer's work.
 
 Example:
 
@@ -12,10 +12,9 @@ Example:
     cudaStreamWaitEvent(consumer, done);
     use<<<grid, block, 0, consumer>>>(data);        // may run before or during `produce`
 
-Fix it with its own event for each thing that is waited for, or by waiting before the event is recorded again.
-
-Recording an event again is ordinary, in loops above all. It is reported only where it leaves two uses of the same memory without
-any order; an error if these surely meet, else a warning (see unordered-access, which names the two uses).
+Fix it with a separate event for each thing that is waited for, or by waiting before the event is recorded again. Recording an
+event again is normal, especially in loops. It is reported only if it leaves two uses of the same memory unordered: as an error
+if these surely overlap, else as a warning (see unordered-access, which names the two uses).
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ CAUSE = Cause(
     id=ID,
     title="A queue waited for an event that had been recorded again elsewhere",
     refutes_if="The data is still wrong with a separate event for each of the two records.",
-    fix=("Use its own event for each thing that is waited for, or wait before it is recorded again.",),
-    predicts=(("recorded", "between the record that was meant and the wait, the event was recorded in another queue"),),
+    fix=("Use a separate event for each thing that is waited for, or wait before it is recorded again.",),
+    predicts=(("recorded", "between the intended record and the wait, the event was recorded in another queue"),),
     kind=UNORDERED,
 )
 I64 = NDArray[np.int64]

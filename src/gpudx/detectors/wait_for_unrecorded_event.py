@@ -1,8 +1,8 @@
 """A wait was made for an event that had not been recorded, so it waited for nothing.
 
-An event that was never recorded counts as complete: a stream that waits for it goes on at once, and so does the host. Recording
-it afterwards does not help, since a wait means the last record before it (CUDA driver API reference, cuStreamWaitEvent: "a
-functional no-op"; cuEventSynchronize). The order that the program was built on is not there.
+An event that was never recorded counts as complete: a stream that waits for it continues at once, and so does the host.
+Recording it afterwards does not help, because a wait means the last record before it (CUDA driver API reference,
+cuStreamWaitEvent: "a functional no-op"; cuEventSynchronize). The order that the program relies on does not exist.
 
 Example:
 
@@ -10,13 +10,13 @@ Example:
     cudaEventRecord(ready, producer);               // then the record: the consumer has waited for nothing
     use<<<grid, block, 0, consumer>>>(data);
 
-Fix it by recording the event, behind the work that is meant, before the call that waits for it is made. Between threads, the
-waiting thread has to wait until the other one has recorded.
+Fix it by recording the event, after the intended work, before the call that waits for it. Between threads, the waiting thread
+has to wait until the other one has recorded it.
 
-An error where the work after the wait and work of another queue surely meet in the same bytes, one of them writes, and nothing
-else orders them; a warning where only the kernel knows (see unordered-access). In loops the first round often waits for events that are
-recorded at its end: this is silent unless it leads to such a meeting. An event that was never recorded at all is a note.
-Events that other processes or graphs may record are left out.
+It is an error if the work after the wait and work of another queue surely access the same bytes, one of them writes, and
+nothing else orders them; a warning if only the kernel knows (see unordered-access). In loops the first round often waits for
+events that are recorded at its end: this is reported only if it leads to such a conflict. An event that was never recorded at
+all is a note. Events that other processes or graphs may record are not checked.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CAUSE = Cause(
     id=ID,
     title="A wait was made for an event that had not been recorded",
     refutes_if="The data is still wrong with the event recorded before the wait.",
-    fix=("Record the event, behind the work that is meant, before the call that waits for it is made.",),
+    fix=("Record the event, after the intended work, before the call that waits for it.",),
     predicts=(("recorded", "no record of the event precedes the wait, and the work on both sides shares memory"),),
     kind=UNORDERED,
 )

@@ -1,11 +1,11 @@
 """Bytes right next to an allocation were found changed (gpudx run --fence).
 
 An allocation begins at an aligned address, so a few bytes are left between it and the fence; they hold a known pattern. The
-pattern is looked at when the program has waited, and when the memory is freed. Where there can be no fences, a red zone of
-4 KB behind the allocation holds the pattern. What changed it wrote outside of the
-allocation since it was last seen whole: the launches of that time that were given the allocation are the suspects. Where
-memory is named by addresses, others may have such an address from elsewhere, so one suspect is likely, not certain. Reads
-there leave no trace, nor does a write of the same values.
+pattern is checked when the program has waited, and when the memory is freed. Where fences are not possible, a red zone of 4 KB
+behind the allocation holds the pattern. If it changed, something wrote outside the allocation since the last check: the
+launches of that time that were passed the allocation are the suspects. Where kernels use addresses, other launches may have got
+one from elsewhere, so a single suspect is likely, not certain. Reads leave no trace, and neither does a write of the same
+values.
 
 Example:
 
@@ -40,17 +40,17 @@ CAUSE = Cause(
     refutes_if="The pattern is also damaged in a fenced run without the named launch.",
     fix=(
         "Compare the size of the allocation with what the launch's grid and size arguments can reach; correct the smaller.",
-        "Where several launches are named: gpudx run --fence --serialise looks after each of them.",
+        "Where several launches are named: gpudx run --fence --serialise checks after each of them.",
     ),
-    predicts=(("fenced", "with a smaller --fence-align, or the other edge, the same launch meets the fence"),),
+    predicts=(("fenced", "with a smaller --fence-align, or the other edge, the same launch hits the fence"),),
     settled_by="gpudx run --fence --fence-align 16 (the same access may then hit the fence)",
     settled_of=(("cuda", "gpudx run --sanitize"),),
     kind=MEMORY,
 )
 SHOWN = 8
 CERTAIN = "The written bytes were found, and no other launch could have written them."
-PROBABLE = "The bytes were whole before this launch, and no other launch was passed this allocation since."
-UNKNOWN = "The bytes were written; which of the launches since they were last whole did it is not known."
+PROBABLE = "The bytes were intact before this launch, and no other launch was passed this allocation since."
+UNKNOWN = "The bytes were written; it is not known which of the launches since the last check did it."
 MOST_ASKED = 4000  # launches that are looked at one by one, the newest
 
 
@@ -66,7 +66,8 @@ def _finding(facts: Facts, damage: Damage) -> Finding:
     hits = _ranked(facts, given(facts, running[-MOST_ASKED:], block))
     graphs, window = _graphs(facts, damage), _mapped(facts, damage)
     only = hits[0] if len(hits) == 1 and not graphs and len(running) <= MOST_ASKED else None
-    certain = only is not None and window is None and not _by_address(facts, only)
+    alone = len(running) == 1 and _was_waited_for(facts, damage) and not _moved(facts, damage)
+    certain = only is not None and window is None and (alone or not _by_address(facts, only))
     site = facts.sites.at(only.position, argument=only.argument) if only else None
     return Finding(
         id=ID,
@@ -101,6 +102,20 @@ def _finding(facts: Facts, damage: Damage) -> Finding:
 
 
 # ---- who may have been it ----
+
+
+def _was_waited_for(facts: Facts, damage: Damage) -> bool:
+    """Did the recorder wait by itself between the two looks, as it does around each launch of a serialised run?"""
+    waits = facts.trace.select(facts.trace.schema.doing("wait"))
+    own = waits[facts.trace.column("caller", waits) == 0]
+    return bool(((own >= damage.since) & (own < damage.position)).any())
+
+
+def _moved(facts: Facts, damage: Damage) -> bool:
+    """Was memory copied or filled between the two looks?"""
+    schema = facts.trace.schema
+    positions = facts.trace.select((*schema.doing("copy"), *schema.doing("fill")))
+    return bool(((positions >= damage.since) & (positions < damage.position)).any())
 
 
 def _by_address(facts: Facts, one: Given) -> bool:

@@ -1,4 +1,4 @@
-"""A launch, copy or argument names an object of another context than its queue's or kernel's.
+"""A launch, copy or argument names an object that belongs to a different context than its queue or kernel.
 
 Some drivers refuse it at once, others run it and fail later, or work on memory that is not there.
 
@@ -28,7 +28,7 @@ from gpudx.model.cause_kinds import FIXED
 ID = "wrong-context-handle"
 CAUSE = Cause(
     id=ID,
-    title="An object belongs to another context than the call that uses it",
+    title="An object belongs to a different context than the call that uses it",
     refutes_if="The object would have been created in the context of the queue.",
     fix=("Create the object in the context of the queue that uses it, or use a queue of the object's context.",),
     predicts=(("recorded", "the object and the queue were made in different contexts"),),
@@ -36,6 +36,7 @@ CAUSE = Cause(
 )
 
 SHOWN = 4
+MOST_REFUSED = 64  # calls that are looked at
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -48,8 +49,28 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     queue = _queue_context(facts, table["position"])
     kinds = np.isin(owner, contexts) & np.isin(queue, contexts)
     rows = np.flatnonzero(kinds & (owner != queue))
+    seen = set()
     for part in groups(rows, table["object"][rows]):
-        yield _finding(facts, run, table[part[0]], int(queue[part[0]]), len(part))
+        use = table[part[0]]
+        seen.add(int(use["object"]))
+        yield _finding(facts, int(use["position"]), int(use["object"]), int(use["argument"]), int(queue[part[0]]), len(part))
+    for position, obj, context in _named_by_refused(facts, contexts):
+        if obj not in seen:
+            seen.add(obj)
+            yield _finding(facts, position, obj, -1, context, 1)
+
+
+def _named_by_refused(facts: Facts, contexts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Iterator[tuple[int, int, int]]:
+    """Calls that failed, with an object that they name and that is of another context than their queue: (position, object, context)."""
+    table = facts.objects.table
+    for position in map(int, facts.errors.own[:MOST_REFUSED]):
+        context = int(_queue_context(facts, np.array([position]))[0])
+        if context not in contexts:
+            continue
+        handles = np.array([value for name, value in facts.trace.record(position).items() if name != "result"], np.uint64)
+        rows = facts.objects.at(handles, np.full(len(handles), position, np.int64))
+        foreign = [int(row) for row in rows if row >= 0 and table["owner"][row] in contexts and table["owner"][row] != context]
+        yield from ((position, row, context) for row in foreign)
 
 
 def _queue_context(facts: Facts, positions: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -72,9 +93,9 @@ def _refused(facts: Facts, obj: int, after: int) -> tuple[Site, ...]:
     return tuple(found[:SHOWN])
 
 
-def _finding(facts: Facts, run: Run, use: np.void, context: int, count: int) -> Finding:
-    argument = int(use["argument"]) if use["argument"] >= 0 else None
-    site, obj = facts.sites.at(int(use["position"]), argument=argument), int(use["object"])
+def _finding(facts: Facts, position: int, obj: int, index: int, context: int, count: int) -> Finding:
+    argument = index if index >= 0 else None
+    site = facts.sites.at(position, argument=argument)
     label, own = facts.objects.label(obj), int(facts.objects.table["owner"][obj])
     of = f" of kernel {site.kernel}" if site.kernel else ""
     born = int(facts.objects.table["born"][obj])
@@ -91,7 +112,7 @@ def _finding(facts: Facts, run: Run, use: np.void, context: int, count: int) -> 
         ),
         site=site,
         root=facts.sites.at(born),
-        others=_refused(facts, obj, int(use["position"])),
+        others=_refused(facts, obj, position),
         count=count,
         allocation=allocation_of(facts, obj),
         causes=(ID,),

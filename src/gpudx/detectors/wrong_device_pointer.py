@@ -10,9 +10,9 @@ Example:
 
 Fix it by setting the device before allocating, or by enabling peer access, where the devices have it.
 
-A warning, and an error of a launch that may have been running when the device reported an illegal address. Silent when the
-program enabled peer access or set access rights anywhere, and for memory that all devices can reach (managed, host, mapped,
-imported).
+It is a warning, and an error for a launch that may have been running when the device reported an illegal address. Not reported
+if the program enabled peer access or set access rights anywhere, and for memory that all devices can reach (managed, host,
+mapped, imported).
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     if not len(rows):
         return
     functions = facts.kernels.functions(launches.kernel_row[pointers.launch[rows]])
-    faulted = _faulted(facts)
+    faulted = may_have_faulted(facts)
     for part in groups(rows, functions, pointers.index[rows]):
         guilty = [int(r) for r in part if int(pointers.launch[r]) in faulted]
         row = guilty[0] if guilty else int(part[0])
         yield _finding(facts, row, len(part), bool(guilty), _is_all_strange(facts, row, rows))
 
 
-def _faulted(facts: Facts) -> set[int]:
+def may_have_faulted(facts: Facts) -> set[int]:
     """The launches that may have made the illegal address that was reported or printed, if one was."""
     if facts.messages.faults:
         return set(running_at_fault(facts, facts.messages.faults[0][0]).tolist())

@@ -85,7 +85,7 @@ def _made(facts: Facts, row: int, label: str) -> str:
     """By which call memory was made, and which calls free it."""
     maker = facts.trace.info(int(facts.objects.table["born"][row]))
     fitting = [c.name for c in facts.trace.schema.calls if facts.objects.family(row) in c.frees and c.api == maker.api]
-    by = f"; {' or '.join(fitting)} frees that" if fitting else "; no call frees that by itself"
+    by = f"; {' or '.join(fitting)} frees that" if fitting else "; no call frees that alone"
     return f"{label}, which {maker.name} made{by}"
 
 

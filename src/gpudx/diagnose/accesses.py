@@ -41,9 +41,11 @@ def missed_by(facts: Facts, access: Access | None, missed: tuple[Miss, int] | No
     return replace(access, address=address, offset=offset)
 
 
-def given(facts: Facts, launch: int, number: int) -> Iterator[Evidence]:
-    """Every argument of the launch made by call `number`."""
+def given(facts: Facts, launch: int, number: int, *, only: int | None = None, but: int | None = None) -> Iterator[Evidence]:
+    """Every argument of the launch made by call `number`, or one, or all but one."""
     for argument in facts.launches.values(launch):
+        if (only is not None and argument["index"] != only) or argument["index"] == but:
+            continue
         data: bytes = argument["bytes"]
         row = int(argument["object"])
         name = facts.objects.label(row) if row >= 0 else ""

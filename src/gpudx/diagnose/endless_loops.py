@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpudx.diagnose.access_numbers import Numbers
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.kernel_checks.values import fit
-from gpudx.text import listed
+from gpudx.text import listed, plural
+
+MOST_EXITS = 3  # conditions or numbers in one sentence
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,51 @@ def step(f: Failure) -> str | None:
     values = listed([f"{one.name} = {one.value}" for one in found])
     changed = "neither" if len(found) == 2 else "nothing"
     return f"Make every iteration bring `{f.site.text}` closer to its end: one with {values} changes {changed}."
+
+
+def facts(f: Failure) -> Iterator[str]:
+    """What would end the loop, the arguments that it uses, and the memory that it reads."""
+    if f.kind != "loop":
+        return
+    if f.site.exits and (texts := [f"`{one}`" for one in f.site.exits[:MOST_EXITS]]):
+        reads = listed([f"`{text}`" for text, _, _ in f.site.loads])
+        only = "ends only" if _has_no_condition(f) else "also ends"
+        yield f"the loop {only} where {' or '.join(texts)} is true" + (f", which depends on {reads}" if reads else "")
+    known = [one for one in Numbers(f).scalars if one.argument in f.site.uses and one.name.partition(".")[0]]
+    if known:
+        yield listed([f"argument {one.argument} `{one.name}` is {one.value:,}" for one in known[:MOST_EXITS]])
+    for name, elements in _memory(f):
+        if 0 < elements <= f.width:
+            turns = f"{f.width // elements:,} times as many" if f.width >= 2 * elements else "more"
+            yield f"`{name}` has {plural(elements, 'element')}: the loop made {turns} iterations without an element that ends it"
+
+
+def _has_no_condition(f: Failure) -> bool:
+    """`for (;;)`, `while (1)`."""
+    return f.site.text.startswith("for") or f.site.text in ("1", "true")
+
+
+def way_out(f: Failure) -> str | None:
+    """What to change, where only the contents of memory can end the loop."""
+    if not f.site.exits or not _has_no_condition(f):
+        return None
+    ends, memory = " or ".join(f"`{one}`" for one in f.site.exits[:MOST_EXITS]), list(_memory(f))
+    if not memory:
+        return f"Follow one iteration: nothing but {ends} ends the loop."
+    name, elements = memory[0]
+    limit = f"after {elements:,} iterations, as many as `{name}` has elements" if elements else "after a number of iterations"
+    return f"Make sure that an element of `{name}` fulfils {ends}, or leave the loop {limit}."
+
+
+def _memory(f: Failure) -> Iterator[tuple[str, int]]:
+    """The arguments that decide about the end, with their elements."""
+    launch = f.facts.launches.at_position(f.position)
+    given = {int(one["index"]): one for one in f.facts.launches.values(launch)} if launch is not None else {}
+    for argument in dict.fromkeys(argument for _, argument, _ in f.site.loads):
+        one = given.get(argument)
+        if one is None or one["object"] < 0 or not one["declared"] or not one["declared"].element:
+            continue
+        yield one["declared"].name, int(f.facts.objects.table["size"][one["object"]]) // one["declared"].element
 
 
 def _shown(bits: int, kind: str) -> str:

@@ -197,7 +197,7 @@ def _why_only(interval: Interval) -> str:
         return f"{only}, as far as the record goes: some work is missing from it."
     if interval.short:
         return f"{only}. Which of its arguments is inferred from sizes: the device did not say."
-    return f"{only}. Why it failed is not shown: the status alone does not say which access went wrong."
+    return f"{only}. The reason is not known: the status alone does not say which access went wrong."
 
 
 def _innocent(finding: Finding, interval: Interval) -> Victim:

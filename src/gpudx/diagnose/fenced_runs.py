@@ -102,7 +102,7 @@ def _given_back(blocks: Sequence[Fenced]) -> list[str]:
     count = sum(block.given_back for block in blocks if block.edge != RED)
     if not count:
         return []
-    return [f"The addresses of the {count:,} that were freed first were given back: their use is not noticed any more."]
+    return [f"The addresses of the {count:,} that were freed first were given back: later use of them is not noticed."]
 
 
 def _pools(processes: Sequence[Facts]) -> list[str]:
@@ -120,7 +120,7 @@ def not_checked(fence: Fence, processes: Sequence[Facts]) -> tuple[str, ...]:
     blocks = _blocks(processes)
     if not blocks:
         return ("What kernels did inside their memory: nothing was fenced.",)
-    inside = "Accesses inside an allocation, also where another was meant, and all of memory that has no fence."
+    inside = "Accesses inside an allocation, even if another one was meant, and all accesses to memory without a fence."
     red = any(block.edge == RED for block in blocks)
     zones = (
         ("With a red zone: reads, writes before the start or far past the end, and use after the free.",) if red else ()

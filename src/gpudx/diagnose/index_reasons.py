@@ -8,242 +8,46 @@ that wrapped or that was read from memory, and arguments in the wrong order. Whe
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
+from gpudx.diagnose import stride_reasons
+from gpudx.diagnose.access_numbers import (
+    EXTENTS,
+    Numbers,
+    Part,
+    Scalar,
+    Why,
+    bare,
+    equation,
+    extent_of,
+    has,
+    innermost_name,
+    is_launched,
+    outer_loads,
+    shown_place,
+    summands,
+    variables,
+)
 from gpudx.diagnose.kernel_check_reports import Failure
+from gpudx.diagnose.last_writers import last_writer
 from gpudx.elf.dwarf import Struct
 from gpudx.kernel_checks import layouts, values
 from gpudx.kernel_checks.formulas import Tree
 from gpudx.kernel_checks.values import OPEN, World
-from gpudx.model import Site
-from gpudx.text import plural
+from gpudx.text import listed, plural
 
 WRAP, MOST_BELOW = 1 << 32, 1 << 20  # what a 32-bit index loses; elements below zero that it is believed to have meant
 SMALLEST_TYPE = 4  # bytes of an element on the host; half of a float is a buffer that is too short, not another type
 MOST_PASSED = 2  # arguments in one sentence
 MANTISSA = 1 << 24  # whole numbers up to this are floats too
 TINY, HUGE = 1e-6, 1e6  # floats that programs pass
-OFFSET = 3  # the parameter of clEnqueueNDRangeKernel that is kept as this part: global_work_offset
+MOST_EARLIER = 200  # launches that are compared with this one
 LEAST = 2  # sizes below this fit everything
-EXTENTS = {
-    "get_global_id": ("get_global_size", "work-items"),
-    "get_group_id": ("get_num_groups", "work-groups"),
-    "get_local_id": ("get_local_size", "work-items per group"),
-}
-
-
-@dataclass(frozen=True)
-class Why:
-    """`text` is a sentence about the numbers; `root` the call to change, where it is not the kernel."""
-
-    cause: str
-    text: str
-    steps: tuple[str, ...] = ()
-    root: Site | None = None
-    facts: tuple[str, ...] = ()  # more that a reader can check
-
-
-@dataclass(frozen=True)
-class Scalar:
-    argument: int
-    name: str
-    value: int
-
-    @property
-    def label(self) -> str:
-        return self.name or f"argument {self.argument}"
-
-
-@dataclass(frozen=True)
-class Part:
-    """The part of an index that is too large, and how many values it may have: rows of `stride` elements, or elements."""
-
-    tree: Tree
-    value: int
-    count: int
-    stride: int
-    by: Tree | None = None  # the stride as the source has it
-
-    @property
-    def unit(self) -> str:
-        return "elements" if self.stride == 1 else f"rows of {self.stride:,} elements"
-
-
-class Numbers:
-    """The numbers of one failed access."""
-
-    def __init__(self, f: Failure) -> None:
-        self.f = f
-        self.launch = f.facts.launches.at_position(f.position)
-        assert f.thing is not None
-        self.name, self.element = f"`{f.thing.name}`", f.thing.element
-        self.held = f.size // self.element if self.element else 0
-        self.index = f.offset // self.element if self.element else 0
-
-    @cached_property
-    def scalars(self) -> tuple[Scalar, ...]:
-        """Whole numbers among the arguments."""
-        found = []
-        for one in self.f.facts.launches.values(self.launch) if self.launch is not None else ():
-            declared = one["declared"]
-            kind = (declared.scalar or declared.type) if declared else ""
-            whole = (
-                len(one["bytes"]) in (1, 2, 4, 8) and one["object"] < 0 and (not declared or "*" not in declared.type)
-            )
-            if whole and not any(word in kind for word in ("float", "double", "half")):
-                number = int.from_bytes(one["bytes"], "little", signed=not kind.startswith("u") and kind != "size_t")
-                found.append(Scalar(int(one["index"]), declared.name if declared else "", number))
-        return tuple(found)
-
-    @cached_property
-    def world(self) -> World:
-        f = self.f
-        items, group = f.facts.launches.geometry(self.launch) if self.launch is not None else ((), ())
-        ids = {}
-        for axis in range(3):
-            total = (items[axis] if axis < len(items) else 0) or 1
-            each = (group[axis] if axis < len(group) else 0) or self._group_size(axis) or (1 if total == 1 else 0)
-            ids["get_global_id", axis], ids["get_local_id", axis] = f.item[axis], f.local[axis]
-            ids["get_group_id", axis], ids["get_global_size", axis] = f.group[axis], total
-            if each:
-                ids["get_local_size", axis], ids["get_num_groups", axis] = each, -(-total // each)
-        return World(ids, {one.argument: one.value for one in self.scalars})
-
-    def global_offset(self, axis: int) -> int:
-        """That get_global_id counts from; 0 where it is not known, because the driver chose the size of groups."""
-        f = self.f
-        group = self.f.facts.launches.geometry(self.launch)[1] if self.launch is not None else ()
-        each = group[axis] if axis < len(group) else 0
-        return 0 if f.group[axis] and not each else f.item[axis] - f.local[axis] - f.group[axis] * each
-
-    def _group_size(self, axis: int) -> int:
-        """Where the driver chose it: from a work-item of another group than the first (without an offset of the launch)."""
-        f = self.f
-        return (f.item[axis] - f.local[axis]) // f.group[axis] if f.group[axis] else 0
-
-    @cached_property
-    def _found(self) -> tuple[Tree | None, World | None]:
-        """The tree of the index, and the world with what the source leaves open, if that is certain."""
-        found = []
-        for tree in self._trees():
-            world = self._hinted(tree) if tree else None
-            if tree is None or world is None or not values.impossible(tree, self.index, world):
-                found.append((tree, values.solved(tree, self.index, world) if tree and world else None))
-        return found[0] if len(found) == 1 else (None, None)
-
-    def _trees(self) -> list[Tree | None]:
-        """One; of an access in a helper function one per chain of calls that passes this memory. None: a chain that is not understood."""
-        site, thing = self.f.site, self.f.thing
-        if not self.element or thing is None:
-            return []
-        if site.index:
-            return [json.loads(site.index)]
-        kernel = self.f.facts.launches.name(self.launch) if self.launch is not None else ""
-        argument = thing.index if thing.kind == "argument" else -1
-        ways = {one for one in site.ways if one.kernel == kernel and (one.argument == argument or not one.index)}
-        return [json.loads(one.index) if one.index else None for one in sorted(ways, key=lambda one: one.index)]
-
-    def _hinted(self, tree: Tree) -> World:
-        f = self.f
-        more = f.more - (1 << 64) if f.more >> 63 else f.more
-        return values.with_hint(tree, f.site.hint, more, self.world) if f.site.hint else self.world
-
-    @property
-    def tree(self) -> Tree | None:
-        return self._found[0]
-
-    @property
-    def solved(self) -> World | None:
-        return self._found[1]
-
-    @cached_property
-    def parts(self) -> tuple[Part, ...]:
-        """The part of the index that passes the end: the row number of `row * stride + column`, else all of it."""
-        if self.tree is None or self.solved is None:
-            return ()
-        part = Part(self.tree, self.index, self.held, 1)
-        while (row := self._row_of(part)) is not None:
-            part = row
-        return (part,) if part.value >= part.count else ()
-
-    def _row_of(self, part: Part) -> Part | None:
-        """The row number of `row * stride + column`, where the column is inside its row and the row is not."""
-        assert self.solved is not None
-        found = []
-        for sign, term in _summands(part.tree):
-            core = _core(term)
-            if core[0] != "*" or sign < 0:
-                continue
-            for row, by in ((core[2], core[3]), (core[3], core[2])):
-                if values.uniform(by) and not values.uniform(row):
-                    found.append((values.value(by, self.solved), row, by))
-        for stride, row, by in sorted(found, key=lambda one: -one[0])[:1]:
-            number = values.value(row, self.solved)
-            inside = stride > 1 and 0 <= part.value - number * stride < stride
-            if inside and part.count % stride == 0 and number >= part.count // stride:
-                return Part(row, number, part.count // stride, part.stride * stride, by)
-        return None
-
-    @property
-    def is_local(self) -> bool:
-        return self.f.thing is not None and "local" in (self.f.thing.space, self.f.thing.kind)
-
-    def named(self, count: int) -> Scalar | None:
-        """The argument that holds this number."""
-        return next((one for one in self.scalars if one.value == count), None)
-
-    def allocated(self) -> Site | None:
-        """The call that made the buffer, or that gave the size of a local argument."""
-        thing, facts = self.f.thing, self.f.facts
-        if thing is None or thing.kind != "argument" or self.launch is None:
-            return None
-        if thing.space == "local":
-            return self.setter(thing.index)
-        born = self._born()
-        return facts.sites.at(born) if born is not None else None
-
-    def _born(self) -> int | None:
-        """The call that made the buffer."""
-        thing, facts = self.f.thing, self.f.facts
-        if thing is None or thing.kind != "argument" or self.launch is None:
-            return None
-        row = next((int(a["object"]) for a in facts.launches.values(self.launch) if a["index"] == thing.index), -1)
-        born = int(facts.objects.table["born"][row]) if row >= 0 else -1
-        return born if 0 <= born < len(facts.trace) else None
-
-    def host_struct(self, name: str) -> Struct | None:
-        """The struct of this name in the source that makes the buffer, else in the one that makes the launch."""
-        facts, plain = self.f.facts, name.removeprefix("struct ")
-        for position in (self._born(), self.f.position):
-            caller = int(facts.trace.column("caller", np.array([position]))[0]) if position is not None else 0
-            if caller and (found := facts.symbols.struct(caller - 1, plain)):
-                return found
-        return None
-
-    def wide_guard(self) -> tuple[Scalar, str] | None:
-        """A number that a condition before the access compares with, and that is larger than the memory; with the condition."""
-        known = {one.argument: one for one in self.scalars}
-        found = ((known[argument], text) for argument, text in self.f.site.guards if argument in known)
-        return next(((one, text) for one, text in found if one.value > self.held), None) if self.index >= 0 else None
-
-    def setter(self, argument: int) -> Site | None:
-        """The call that set an argument of the launch last."""
-        given, facts = self.f.facts.set_args, self.f.facts
-        kernel = facts.launches.kernel[self.launch]
-        rows = np.flatnonzero((given.kernel == kernel) & (given.index == argument) & (given.position < self.f.position))
-        return facts.sites.at(int(given.position[rows[-1]]), argument=argument) if len(rows) else None
-
-    def passed_at(self, argument: int) -> Site | None:
-        """The line that passes an argument: where it was set, else the launch, for APIs of languages that set them while launching."""
-        found = self.setter(argument)
-        return found if found is not None and found.source else self.f.facts.sites.at(self.f.position, argument=argument)
 
 
 def why(f: Failure) -> Why | None:
@@ -252,7 +56,10 @@ def why(f: Failure) -> Why | None:
         return None
     numbers = Numbers(f)
     for rule in RULES:
-        found = rule(numbers)
+        try:
+            found = rule(numbers)
+        except values.Unknown:  # a number that the record does not have
+            continue
         if found is not None:
             return found
     return None
@@ -266,14 +73,14 @@ def arithmetic(f: Failure, told: str = "") -> str | None:
     tree, world = numbers.tree, numbers.solved
     if tree is None or world is None:
         return None
-    shown = f"`{values.text(tree)}` is {numbers.index:,}" if values.wraps(tree, world) else _equation(tree, world)
+    shown = f"`{values.text(tree)}` is {numbers.index:,}" if values.wraps(tree, world) else equation(tree, world)
     if shown in told:
         return None
-    inner = [one for one in _variables(tree) if _core(one)[0] not in ("id", "argument", *OPEN)]
+    inner = [one for one in variables(tree) if bare(one)[0] not in ("id", "argument", "field", *OPEN)]
     inner = [
-        one for one in inner if not values.wraps(one, world) and (equation := _equation(one, world)) not in told + shown
+        one for one in inner if not values.wraps(one, world) and equation(one, world) not in told + shown
     ]
-    where = f", where {equation}" if inner and (equation := _equation(inner[0], world)) else ""
+    where = f", where {equation(inner[0], world)}" if inner else ""
     return f"the index {shown}{where}; {numbers.name} has {plural(numbers.held, 'element')} of {plural(numbers.element, 'byte')}"
 
 
@@ -313,7 +120,7 @@ def passed(f: Failure) -> str | None:
     found: dict[int, str] = {}
     wrapped = values.wraps(numbers.tree, numbers.solved)
     for tree in values.parts(wrapped[0] if wrapped else numbers.tree):
-        core = _core(tree)
+        core = bare(tree)
         if core[0] != "argument" or core[1] in found or core[1] not in numbers.solved.arguments:
             continue
         setter = numbers.setter(core[1])
@@ -331,56 +138,6 @@ def passed(f: Failure) -> str | None:
     return "; ".join(list(found.values())[:MOST_PASSED]) or None
 
 
-# ---- trees ----
-
-
-def _core(tree: Tree) -> Tree:
-    """Without names and conversions."""
-    while tree[0] in ("named", "to"):
-        tree = tree[2]
-    return tree
-
-
-def _summands(tree: Tree, sign: int = 1) -> Iterator[tuple[int, Tree]]:
-    core = _core(tree)
-    if core[0] in ("+", "-"):
-        yield from _summands(core[2], sign)
-        yield from _summands(core[3], sign if core[0] == "+" else -sign)
-    else:
-        yield sign, tree
-
-
-def _variables(tree: Tree) -> list[Tree]:
-    """Variables that the tree shows by name; of a variable, those that it is computed from."""
-    while tree[0] in ("named", "to"):
-        tree = tree[2]
-    return [
-        one
-        for part in tree[1:]
-        if isinstance(part, list)
-        for one in ([part] if part[0] == "named" else _variables(part))
-    ]
-
-
-def _equation(tree: Tree, world: World) -> str:
-    """ "`t * dim` is 120 * 64 = 7,680"; a variable with what it is computed from."""
-    steps = [values.text(tree)]
-    inner = tree
-    while inner[0] in ("named", "to"):
-        inner = inner[2]
-    if tree[0] == "named" and inner[0] not in ("id", "number", "argument"):
-        steps[0] = f"{steps[0]} = {values.text(inner)}" if len(values.text(inner)) <= 60 else steps[0]
-    result = f"{values.value(tree, world):,}"
-    shown = values.with_values(inner, world) if inner[0] not in ("id", *OPEN, "number", "argument") else result
-    return (
-        f"`{steps[0]}` is {shown} = {result}" if shown != result and len(shown) <= 80 else f"`{steps[0]}` is {result}"
-    )
-
-
-def _has(tree: Tree, *heads: str) -> list[Tree]:
-    return [one for one in values.parts(tree) if one[0] in heads]
-
-
 # ---- rules, the most specific first ----
 
 
@@ -393,21 +150,23 @@ def _wrapped(n: Numbers) -> Why | None:
     tree, meant, became = found
     kind = tree[1]
     shown, source = values.with_values(tree, n.solved), values.text(tree)
-    helper = values.helper_of(n.tree, tree)
-    where = f" in {helper[0]}() (line {helper[1]})" if helper else ""
+    helper, place = values.helper_of(n.tree, tree), n.place_of(tree)
+    where = f" in {helper}()" if helper else ""
+    where += f" ({shown_place(place)})" if place else ""
     if meant < 0:
         text = f"`{source}`{where} is {shown} = {meant:,}, which becomes {became:,} because it is unsigned."
-        return Why(
-            "out-of-bounds-access", text, (f"Handle the work-items where `{source}` is negative before the access.",)
-        )
+        step = f"Handle the work-items where `{source}` is negative before the access."
+        return Why("out-of-bounds-access", text, (step,), line=place)
     most = (1 << (int(kind[1:]) - (kind[0] == "i"))) - 1
     if tree[0] == "to":
         text = f"`{source}`{where} is {shown} = {meant:,}, which becomes {became:,}: its type holds at most {most:,}."
         text = text.replace(f"{shown} = ", "") if shown == f"{meant:,}" else text
-        return Why("index-overflow", text, ("Keep the index in an int, or in a long where it passes 2,147,483,647.",))
+        step = "Keep the index in an int, or in a long where it passes 2,147,483,647."
+        return Why("index-overflow", text, (step,), line=place)
     text = f"`{source}`{where} is {shown} = {meant:,}, which is more than {most:,} and becomes {became:,}."
     wider = "ulong" if kind[0] == "u" else "long"
-    return Why("index-overflow", text, (f"Compute `{source}` in 64 bits: convert one operand to {wider} first.",))
+    step = f"Compute `{source}` in 64 bits: convert one operand to {wider} first."
+    return Why("index-overflow", text, (step,), line=place)
 
 
 def _below_zero(n: Numbers) -> Why | None:
@@ -415,7 +174,7 @@ def _below_zero(n: Numbers) -> Why | None:
     if not WRAP - MOST_BELOW <= n.index < WRAP or n.held > WRAP // 2:
         return None
     text = f"An unsigned 32-bit index went below zero: {n.index - WRAP:,} became {n.index:,}."
-    core: Tree = _core(n.tree) if n.tree else ["number", 0]
+    core: Tree = bare(n.tree) if n.tree else ["number", 0]
     if core[0] == "counter" and core[2][0] == "u" and core[5] == ">=" and core[4] == ["number", 0]:
         name = values.label(core)
         bound = f"{name} >= 0"
@@ -432,27 +191,46 @@ def _below_zero(n: Numbers) -> Why | None:
 def _negative(n: Numbers) -> Why | None:
     if n.tree is None or n.solved is None or n.index >= 0:
         return None
-    part = next((t for s, t in _summands(n.tree) if _has(t, "load") and values.value(t, n.solved) < 0), None)
-    if part is not None and (loaded := _loaded(n, _has(part, "load")[0])):
-        return Why("out-of-bounds-access", f"{loaded}, so the index is {n.index:,}.", _check_loaded(part))
-    source = values.text(n.tree)
-    text = f"{_equation(n.tree, n.solved)}: the index is negative."
+    part = next((t for s, t in summands(n.tree) if outer_loads(t) and values.value(t, n.solved) < 0), None)
+    if part is not None and (loaded := _loaded(n, outer_loads(part)[0])):
+        text = f"{loaded}, so the index is {n.index:,}."
+        return Why("out-of-bounds-access", text, _check_loaded(part), facts=_filled_by(n, outer_loads(part)[0]))
+    part = _first_below_zero(n.tree, n.solved)
+    source, place = values.text(part), n.place_of(part)
+    at = f" ({shown_place(place)})" if place else ""
+    whole = "the index is negative" if part is n.tree else f"the index is {n.index:,}"
+    text = f"{equation(part, n.solved)}{at}: {whole}."
     shown = f"`{source}`" if len(source) <= 60 else "the index"
-    return Why(
-        "out-of-bounds-access",
-        text,
-        (f"Handle the work-items where {shown} is negative: clamp it to 0, or skip the access.",),
-    )
+    step = f"Handle the work-items where {shown} is negative: clamp it to 0, or skip the access."
+    return Why("out-of-bounds-access", text, (step,), line=place)
+
+
+def _first_below_zero(tree: Tree, world: World) -> Tree:
+    """The variable whose subtraction is negative, by its innermost name; else the whole."""
+    added = [one for sign, term in summands(tree) if sign > 0 for one in values.parts(term)]
+    below = [one for one in added if one[0] == "named" and bare(one)[0] == "-" and values.value(one, world) < 0]
+    return innermost_name(below[0]) if below else tree
 
 
 def _index_from_memory(n: Numbers) -> Why | None:
     for part in n.parts:
-        loads = _has(part.tree, "load")
+        loads = outer_loads(part.tree)
         loaded = _loaded(n, loads[0]) if len(loads) == 1 else None
         if loaded:
             text = f"{loaded}, and {n.name} has {part.count:,} {part.unit}."
-            return Why("out-of-bounds-access", text, _check_loaded(loads[0]))
+            return Why("out-of-bounds-access", text, _check_loaded(loads[0]), facts=_filled_by(n, loads[0]))
     return None
+
+
+def _filled_by(n: Numbers, load: Tree) -> tuple[str, ...]:
+    """ "clCreateBuffer at spmv.c:90 was the last to write argument 1 `idx`"."""
+    given = {int(one["index"]): one for one in n.f.facts.launches.values(n.launch)} if n.launch is not None else {}
+    row = int(given[load[3]]["object"]) if load[3] in given else -1
+    writer = last_writer(n.f.facts, row, n.f.position) if row >= 0 else None
+    if writer is None:
+        return ()
+    name = values.label(load).partition("[")[0].strip()
+    return (f"{writer.text} was the last to write argument {load[3]} `{name}`, where the index comes from",)
 
 
 def _loaded(n: Numbers, load: Tree) -> str | None:
@@ -531,7 +309,9 @@ def _other_struct(n: Numbers, layout: layouts.Layout, host: Struct) -> Why | Non
         facts = [
             f"`{moved.name}` is at byte {on_host[moved.name]} on the host and at byte {moved.offset} in the kernel{kind}"
         ]
-    return Why("struct-layout", text, (_same_layout(layout, moved.name if moved else ""),), n.allocated(), tuple(facts))
+    made = n.allocated()
+    root = replace(made, source=host.source, through=None, host_stack=()) if made and host.source else made  # its declaration
+    return Why("struct-layout", text, (_same_layout(layout, moved.name if moved else ""),), root, tuple(facts))
 
 
 def _same_layout(layout: layouts.Layout, field: str) -> str:
@@ -562,39 +342,23 @@ def _other_layout(n: Numbers, layout: layouts.Layout, count: int, label: str) ->
 def _counts(n: Numbers) -> Iterator[tuple[int, str, bool]]:
     """How many elements there are, with whether that is certain: by the id that is the index, by an argument that the launch was made
     for, else by the loop whose counter is the index."""
-    found = _extent_of(n, n.tree) if n.tree else None
+    found = extent_of(n, n.tree) if n.tree else None
     if found:
         yield *found, True
-    axes = [int(one[2]) for one in _has(n.tree, "id") if one[1] == "get_global_id"] if n.tree else range(3)
+    axes = [int(one[2]) for one in has(n.tree, "id") if one[1] == "get_global_id"] if n.tree else range(3)
     for one in n.scalars:
-        if any(_is_launched(n, one.value, axis) for axis in axes):
+        if any(is_launched(n, one.value, axis) for axis in axes):
             yield one.value, one.label, True
-    core: Tree = _core(n.tree) if n.tree else ["number", 0]
+    core: Tree = bare(n.tree) if n.tree else ["number", 0]
     limit = values.limit(core, n.solved) if core[0] == "counter" and n.solved is not None else None
     if limit is not None and core[5][0] == "<":
         yield limit + ("=" in core[5]), values.text(core[4]), False
 
 
-def _extent_of(n: Numbers, tree: Tree) -> tuple[int, str] | None:
-    """How many values the id has that the tree is."""
-    core = _core(tree)
-    if core[0] != "id" or core[1] not in EXTENTS or n.solved is None:
-        return None
-    size, words = EXTENTS[core[1]]
-    extent = n.solved.ids.get((size, int(core[2])))
-    return (extent, words) if extent else None
-
-
-def _is_launched(n: Numbers, count: int, axis: int, least: int = 16) -> bool:
-    """Is this many work-items launched in a dimension, but for rounding up to whole groups?"""
-    total, group = n.world.ids["get_global_size", axis], n.world.ids.get(("get_local_size", axis), 1)
-    return count >= least and count <= total < count + group
-
-
 def _stride_in_bytes(n: Numbers) -> Why | None:
     """The buffer has as many rows as the kernel is told, of as many elements as the stride has bytes."""
     for part in n.parts:
-        core = _core(part.by) if part.by else ["number", 0]
+        core = bare(part.by) if part.by else ["number", 0]
         if core[0] != "argument" or part.stride % n.element or n.element < 2:
             continue
         stride = next((one for one in n.scalars if one.argument == core[1]), None)
@@ -610,26 +374,42 @@ def _stride_in_bytes(n: Numbers) -> Why | None:
 def _one_more(n: Numbers) -> Why | None:
     """A neighbour of the last element: `r + 1` of the last work-item."""
     for part in n.parts:
-        core, known = _core(part.tree), n.named(part.count)
+        core, known = bare(part.tree), n.named(part.count)
         if core[0] != "+" or core[3][0] != "number" or known is None or n.solved is None or n.is_local:
             continue
-        if _extent_of(n, core[2]) is None or values.value(core[2], n.solved) >= known.value:
+        if extent_of(n, core[2]) is None or values.value(core[2], n.solved) >= known.value:
             continue
         more, source = core[3][1], values.text(part.tree)
         text = (
-            f"{_equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}, as many as {known.label}."
+            f"{equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}, as many as {known.label}."
         )
         need = (part.count + more) * part.stride * n.element
-        step = f"Allocate {known.label} + {more} ({need:,} bytes), or skip `{source}` where it is not less than `{known.label}`."
+        if more == 1 and _holds_ends(n):
+            fact = f"a loop runs from one element of {n.name} to the next, so that the last row needs one more as its end"
+            step = f"Allocate and fill {known.label} + 1 elements ({need:,} bytes): the last one is the end of the last row."
+            return Why("undersized-buffer", text, (step,), n.allocated(), (fact,))
+        step = (
+            f"If element {part.value:,} is meant to exist, allocate {known.label} + {more} ({need:,} bytes);"
+            f" if not, skip the access where `{source}` is not less than `{known.label}`."
+        )
         return Why("out-of-bounds-access", text, (step,))
     return None
+
+
+def _holds_ends(n: Numbers) -> bool:
+    """Does a loop of the kernel begin and end at elements of this argument? (offsets of rows in a sparse matrix)"""
+    trees = [json.loads(one.index) for one in n.f.sites if one.index and one.kernel == n.f.site.kernel]
+    counters = [one for tree in trees for one in has(tree, "counter")]
+    return n.argument >= 0 and any(
+        all(any(load[3] == n.argument for load in has(one[at], "load")) for at in (3, 4)) for one in counters
+    )
 
 
 def _offset_twice(n: Numbers) -> Why | None:
     """The launch has a global offset, which get_global_id includes, and an argument adds the same number again."""
     if n.tree is None or n.solved is None:
         return None
-    added = [_core(term) for sign, term in _summands(n.tree) if sign > 0]
+    added = [bare(term) for sign, term in summands(n.tree) if sign > 0]
     for axis in {int(one[2]) for one in added if one[0] == "id" and one[1] == "get_global_id"}:
         offset = n.global_offset(axis)
         again = [one for one in added if one[0] == "argument" and n.solved.arguments.get(one[1]) == offset]
@@ -644,10 +424,10 @@ def _offset_twice(n: Numbers) -> Why | None:
 def _exchanged(n: Numbers) -> Why | None:
     """With two arguments exchanged, the last work-item accesses the last element, here and wherever else the kernel uses them. Where
     another access fits as it is, the index is wrong and not the order of the arguments."""
-    if n.tree is None or n.solved is None or _has(n.tree, *OPEN):
+    if n.tree is None or n.solved is None or has(n.tree, *OPEN):
         return None
-    used = {one[1] for one in _has(n.tree, "argument")}
-    for a, b in combinations(n.scalars, 2):
+    used = {one[1] for one in has(n.tree, "argument")}
+    for a, b in combinations([one for one in n.scalars if not one.is_field], 2):
         if a.value == b.value or not used & {a.argument, b.argument}:
             continue
         arguments = {**n.solved.arguments, a.argument: b.value, b.argument: a.value}
@@ -667,7 +447,7 @@ def _exchanged(n: Numbers) -> Why | None:
 
 
 def _exchanged_buffers(n: Numbers) -> Why | None:
-    """Two buffers of the same type, each of which has the size that the kernel needs of the other one."""
+    """Two buffers, each of which has the size that the kernel needs of the other one: to the byte, if their types differ."""
     thing = n.f.thing
     if thing is None or thing.kind != "argument" or n.is_local or n.launch is None or n.held < LEAST:
         return None
@@ -678,17 +458,21 @@ def _exchanged_buffers(n: Numbers) -> Why | None:
         return None
     found = []
     for index, other in given.items():
-        held = int(sizes[other["object"]]) // n.element
-        fits = need <= held < 2 * need and other["object"] != mine["object"]
-        if index != thing.index and fits and _is_same_type(mine, other) and _needed(n, index) == n.held:
-            found.append((index, other, held))
+        bytes_, alike = int(sizes[other["object"]]), _is_same_type(mine, other)
+        element = n.element if alike else other["declared"].element if other["declared"] else 0
+        fits = need <= bytes_ // n.element < 2 * need if alike else need * n.element == bytes_
+        if index == thing.index or other["object"] == mine["object"] or not fits or not element:
+            continue
+        wanted = _needed(n, index)
+        if wanted is not None and (wanted == n.held if alike else wanted * element == n.f.size):
+            found.append((index, other, bytes_))
     if len(found) != 1:  # with two that fit, neither is known to be meant
         return None
-    index, other, held = found[0]
+    index, other, bytes_ = found[0]
     label = f"`{other['declared'].name}`" if other["declared"].name else f"argument {index}"
     text = (
         f"Arguments {min(index, thing.index)} and {max(index, thing.index)} look swapped: {n.name} got {n.f.size:,} bytes and needs "
-        f"{need * n.element:,}, {label} got {held * n.element:,} bytes and needs {n.f.size:,}."
+        f"{need * n.element:,}, {label} got {bytes_:,} bytes and needs {n.f.size:,}."
     )
     step = f"Swap arguments {thing.index} ({n.name}) and {index} ({label}) where they are set."
     return Why("argument-order", text, (step,), n.passed_at(thing.index))
@@ -718,7 +502,7 @@ def _extents(n: Numbers) -> dict[tuple[str, int], int]:
     """How many values each id has: of the global ones those that an argument counts, where the launch is rounded up from it."""
     found = {one: last + 1 for one, last in _last_ids(n.world).items()}
     for axis in range(3):
-        counted = [one.value for one in n.scalars if _is_launched(n, one.value, axis)]
+        counted = [one.value for one in n.scalars if is_launched(n, one.value, axis)]
         if counted:
             found["get_global_id", axis] = min(counted)
     return found
@@ -743,7 +527,7 @@ def _fits_elsewhere(n: Numbers, pair: set[int]) -> bool:
             tree is None
             or memory is None
             or memory["object"] < 0
-            or not {one[1] for one in _has(tree, "argument")} & pair
+            or not {one[1] for one in has(tree, "argument")} & pair
         ):
             continue
         element = memory["declared"].element if memory["declared"] else None
@@ -765,30 +549,119 @@ def _last_ids(world: World) -> dict[tuple[str, int], int]:
 def _too_many_items(n: Numbers) -> Why | None:
     """An id of the work-item is the index, or its row: more are launched than there are."""
     for part in n.parts:
-        found = _extent_of(n, part.tree)
+        found = extent_of(n, part.tree)
         if found is None or found[0] <= part.count:
             continue
         extent, words = found
-        axis = f" in dimension {_core(part.tree)[2]}" if n.world.ids["get_global_size", 1] > 1 else ""
+        axis = f" in dimension {bare(part.tree)[2]}" if n.world.ids["get_global_size", 1] > 1 else ""
         launched = f"The launch has {extent:,} {words}{axis}, and {n.name} has {part.count:,} {part.unit}"
         if n.is_local:
             return _short_local(n, part, f"{launched}.", extent)
         known = n.named(part.count)
         if known is None and words == EXTENTS["get_group_id"][1]:
             return _short_of_groups(n, part, launched, extent)
-        axis_of = int(_core(part.tree)[2])
+        axis_of = int(bare(part.tree)[2])
         larger = [one for one in n.scalars if one.value > max(part.value, part.count)]
-        needed = next((one for one in larger if _is_launched(n, one.value, axis_of)), None)
+        needed = next((one for one in larger if is_launched(n, one.value, axis_of)), None)
         if known is None and needed is not None:
             text = f"{needed.label} is {needed.value:,}, and {n.name} has {part.count:,} {part.unit}."
-            return _undersized(n, part, text, needed.value)
+            return _count_or_allocation(n, part, text, needed, axis_of)
         return _unguarded(n, part, launched, known)
     return None
 
 
+def _id_is_outside(n: Numbers) -> Why | None:
+    """The index is never less than an id, and that id alone passes the end for some work-items: the loop or the sum around it is not to
+    blame, but the number that the id is compared with, or the allocation."""
+    for part in n.parts:
+        least = _least_id(n, part.tree)
+        guard = _guard_of(n, least) if least is not None else None
+        if least is None or guard is None or not part.count < guard.value <= n.world.ids["get_global_size", int(bare(least)[2])]:
+            continue
+        reached = f"`{values.text(least)}` goes up to {guard.value - 1:,} ({guard.label} is {guard.value:,})"
+        text = f"{reached}, and {n.name} has {part.count:,} {part.unit}."
+        return _count_or_allocation(n, part, text, guard, int(bare(least)[2]))
+    return None
+
+
+def _least_id(n: Numbers, tree: Tree) -> Tree | None:
+    """The global id that an index is not less than: `i` of `i + k`, and of a loop that ends at `k <= i`."""
+    core = bare(tree)
+    if core[0] == "counter":
+        reached = bare(core[4])
+        return core[4] if core[5] == "<=" and reached[:2] == ["id", "get_global_id"] else None
+    terms = list(summands(tree))
+    ids = [term for sign, term in terms if sign > 0 and bare(term)[:2] == ["id", "get_global_id"]]
+    rest = [term for sign, term in terms if not (ids and term is ids[0])]
+    if len(terms) < 2 or len(ids) != 1 or any(sign < 0 for sign, _ in terms) or n.solved is None:
+        return None
+    return ids[0] if all(_never_negative(one, n.solved) for one in rest) else None
+
+
+def _never_negative(tree: Tree, world: World) -> bool:
+    core = bare(tree)
+    if core[0] == "counter":
+        run = values.turns(core, world)
+        return run is not None and len(run) > 0 and min(run[0], run[-1]) >= 0
+    return values.uniform(tree) and values.value(tree, world) >= 0
+
+
+def _guard_of(n: Numbers, tree: Tree) -> Scalar | None:
+    """The argument that conditions before the access compare a variable with; the smallest of several."""
+    word = re.compile(rf"(?<!\w){re.escape(values.text(tree))}(?!\w)")
+    found = [one for at, text in n.f.site.guards if word.search(text) for one in n.compared(at, text)]
+    return min(found, key=lambda one: one.value, default=None)
+
+
+def _count_or_allocation(n: Numbers, part: Part, text: str, guard: Scalar, axis: int) -> Why:
+    """Other buffers of the launch that the same id indexes say which of the two numbers is wrong."""
+    others = _held_by_id(n, axis)
+    label = f"argument {guard.argument} `{guard.name}`"
+    same = [name for name, held in others.items() if held == part.count * part.stride]
+    if others and len(same) == len(others):
+        fact = f"{listed([*same, n.name])} {'both' if len(same) == 1 else 'all'} have {part.count:,} elements"
+        step = f"Pass {part.count:,} for {label}, or allocate {guard.value:,} elements for {listed([n.name, *same])}."
+        return Why("out-of-bounds-access", text, (step,), n.passed_at(guard.argument), (fact,))
+    enough = [name for name, held in others.items() if held >= guard.value * part.stride]
+    facts = [f"{listed(enough)} {'has' if len(enough) == 1 else 'have'} room for {guard.value:,} elements"] if enough else []
+    facts += [earlier] if (earlier := _fitted_before(n, part, guard)) else []
+    most = values.largest(part.tree, n.solved, _extents(n)) if n.solved is not None else None
+    return replace(_undersized(n, part, text, max(guard.value, (most or 0) + 1)), facts=tuple(facts))
+
+
+def _fitted_before(n: Numbers, part: Part, guard: Scalar) -> str:
+    """ "launch 7 passed n = 3,000 with the same buffer": the number has grown, and the buffer has not."""
+    launches, row = n.f.facts.launches, n.launch
+    mine = {int(one["index"]): one for one in launches.values(row)} if row is not None else {}
+    if row is None or guard.argument not in mine or n.argument not in mine:
+        return ""
+    for earlier in range(row - 1, max(-1, row - MOST_EARLIER), -1):
+        given = {int(one["index"]): one for one in launches.values(earlier)} if launches.name(earlier) == launches.name(row) else {}
+        if n.argument not in given or given[n.argument]["object"] != mine[n.argument]["object"] or guard.argument not in given:
+            continue
+        number = int.from_bytes(given[guard.argument]["bytes"], "little")
+        if 0 < number <= part.count:
+            return f"launch {earlier + 1} passed {guard.label} = {number:,} with the same buffer"
+    return ""
+
+
+def _held_by_id(n: Numbers, axis: int) -> dict[str, int]:
+    """Elements of the other buffers that the kernel indexes with the global id of a dimension."""
+    given = {int(one["index"]): one for one in n.f.facts.launches.values(n.launch)} if n.launch is not None else {}
+    found: dict[str, int] = {}
+    for site in n.f.sites:
+        memory = given.get(site.argument)
+        if site.kernel != n.f.site.kernel or not site.index or memory is None or memory["object"] < 0 or site.argument == n.argument:
+            continue
+        element, tree = memory["declared"].element if memory["declared"] else None, json.loads(site.index)
+        if element and bare(_least_id(n, tree) or tree)[:3] == ["id", "get_global_id", axis]:
+            found[f"`{memory['declared'].name}`"] = int(n.f.facts.objects.table["size"][memory["object"]]) // element
+    return found
+
+
 def _short_of_groups(n: Numbers, part: Part, launched: str, groups: int) -> Why:
     """One element or row per work-group, and there are more groups; often the host rounded down and the launch up."""
-    each = n.world.ids.get(("get_local_size", int(_core(part.tree)[2])), 0)
+    each = n.world.ids.get(("get_local_size", int(bare(part.tree)[2])), 0)
     rounded = [one for one in n.scalars if each and (one.value // each, -(-one.value // each)) == (part.count, groups)]
     what = "row" if part.stride > 1 else "element"
     need = groups * part.stride * n.element
@@ -802,9 +675,16 @@ def _short_of_groups(n: Numbers, part: Part, launched: str, groups: int) -> Why:
 
 def _unguarded(n: Numbers, part: Part, launched: str, known: Scalar | None) -> Why:
     variable = values.text(part.tree)
-    if known and part.value == part.count and n.f.count == 1:
+    loose = _loose_guard(n, variable, known) if known and part.value == part.count else None
+    if known and loose:
         text = f"`{variable}` is {part.value:,} and {known.label} is {known.value:,}: the largest allowed index is {part.count - 1:,}."
-        return Why("out-of-bounds-access", text, (f"Compare with `<` instead of `<=`: `{variable} < {known.label}`.",))
+        return Why("out-of-bounds-access", text, (f"Compare with `{loose[1]}` instead of `{loose[0]}`.",))
+    guard = _guard_of(n, part.tree)
+    if known and guard and guard.value > part.count:
+        compared = f"`{variable}` is compared with {guard.label} ({guard.value:,})"
+        text = f"{compared}, and {n.name} has {part.count:,} {part.unit}, as many as {known.label}."
+        step = f"Compare `{variable}` with `{known.label}`, or allocate {guard.value:,} {part.unit} for {n.name}."
+        return Why("out-of-bounds-access", text, (step,))
     if known:
         text = f"{launched} ({known.label} is {known.value:,}): a bounds check is missing."
         return Why(
@@ -814,6 +694,16 @@ def _unguarded(n: Numbers, part: Part, launched: str, known: Scalar | None) -> W
     what = "rows" if part.stride > 1 else "elements"
     step = f"Pass the number of {what} to the kernel and skip the access where `{variable}` is not less, or launch {part.count:,}."
     return Why("out-of-bounds-access", text, (step,))
+
+
+def _loose_guard(n: Numbers, variable: str, known: Scalar) -> tuple[str, str] | None:
+    """A condition that lets the variable be as large as the number of elements, and the one that does not: `i <= n`, `i < n`."""
+    name, count = re.escape(variable), re.escape(known.name)
+    loose = re.compile(rf"{name}\s*(?:<=|>)\s*{count}|{count}\s*(?:>=|<)\s*{name}")
+    found = next((text for at, text in n.f.site.guards if at == known.argument and loose.fullmatch(text)), None)
+    if found is None:
+        return None
+    return found, found.replace("=", "") if "=" in found else re.sub("([<>])", r"\1=", found)
 
 
 def _undersized(n: Numbers, part: Part, text: str, count: int) -> Why:
@@ -830,17 +720,42 @@ def _short_local(n: Numbers, part: Part, text: str, count: int) -> Why:
     need = count * part.stride * n.element
     where = "Pass a local size of" if n.f.thing is not None and n.f.thing.kind == "argument" else "Declare an array of"
     return Why(
-        "undersized-buffer", text, (f"{where} {need:,} bytes for {n.name}: it has {n.f.size:,}.",), n.allocated()
+        "undersized-buffer", text, (f"{where} {need:,} bytes for {n.name}{_product(n, need)}: it has {n.f.size:,}.",), n.allocated()
     )
+
+
+def _product(n: Numbers, need: int) -> str:
+    return f" ({need // n.element:,} x {n.element})" if n.element > 1 else ""
+
+
+def _reach_of_local(n: Numbers) -> Why | None:
+    """Local memory that is too small for what other places of the kernel access in it, where this place does not say how far it goes."""
+    if not n.is_local or n.index < n.held or n.launch is None:
+        return None
+    site, kernel = n.f.site, n.f.facts.launches.name(n.launch)
+    found = []
+    for one in n.f.sites:
+        if one.kernel != kernel or not one.index or one.conditional or not set(one.things) & set(site.things):
+            continue
+        most = values.largest(json.loads(one.index), n.world, _extents(n))
+        if most is not None and most >= n.index:
+            found.append((most, one))
+    if not found:
+        return None
+    most, furthest = max(found, key=lambda one: one[0])
+    group = n.world.ids.get(("get_local_size", 0))
+    each = f" in a group of {group:,} work-items" if group else ""
+    text = f"`{furthest.text}` (line {furthest.line}) goes up to element {most:,}{each}, and {n.name} has {n.held:,} elements."
+    return _short_local(n, Part(n.tree or ["number", n.index], n.index, n.held, 1), text, most + 1)
 
 
 def _loop(n: Numbers) -> Why | None:
     """A loop's counter is the index, or goes to it: the loop runs too far, or a neighbour is not clamped."""
     for part in n.parts:
-        counters = _has(part.tree, "counter")
+        counters = has(part.tree, "counter")
         if len({one[1] for one in counters}) != 1 or n.solved is None:
             continue
-        counter, is_counter = counters[0], _core(part.tree)[0] == "counter"
+        counter, is_counter = counters[0], bare(part.tree)[0] == "counter"
         known = n.named(part.count)
         count = f"{n.name} has {part.count:,} {part.unit}" + (f" ({known.label} is {known.value:,})" if known else "")
         end = values.limit(counter, n.solved)
@@ -852,7 +767,7 @@ def _loop(n: Numbers) -> Why | None:
             return _short_local(
                 n, part, f"The loop runs while `{bound}`, which is up to {limit - 1:,}, and {count}.", limit
             )
-        if is_counter and "=" in counter[5] and limit - 1 == part.count:
+        if is_counter and counter[5] == "<=" and limit - 1 == part.count and values.uniform(counter[4]):
             text = f"The loop runs while `{bound}`, which includes {limit - 1:,}, and {count}."
             return Why("out-of-bounds-access", text, (f"Use `{bound.replace('=', '')}` in the loop.",))
         if is_counter and counter[5] == "<" and known is None and limit > part.count:
@@ -862,13 +777,13 @@ def _loop(n: Numbers) -> Why | None:
             return Why("out-of-bounds-access", text, (step,))
         if not is_counter:
             name = values.text(part.tree)
-            text = f"{_equation(part.tree, n.solved)}, and {count}."
+            text = f"{equation(part.tree, n.solved)}, and {count}."
             limit_name = known.label if known else f"{part.count:,}"
-            return Why(
-                "out-of-bounds-access",
-                text,
-                (f"Clamp `{name}` to `{limit_name} - 1`, or skip the access where it is larger.",),
-            )
+            most = values.largest(part.tree, n.solved, _extents(n))
+            room = f", or allocate {(most + 1) * part.stride * n.element:,} bytes for {n.name}" if most and most >= part.count else ""
+            clamp = f"Clamp `{name}` to `{limit_name} - 1`"
+            step = f"{clamp}, skip the access where it is larger{room}." if room else f"{clamp}, or skip the access where it is larger."
+            return Why("out-of-bounds-access", text, (step,))
     return None
 
 
@@ -877,8 +792,8 @@ def _anything(n: Numbers) -> Why | None:
     for part in n.parts:
         if n.solved is None or values.uniform(part.tree):
             continue
-        text = f"{_equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}."
-        counters = _has(part.tree, "counter")
+        text = f"{equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}."
+        counters = has(part.tree, "counter")
         if counters and values.limit(counters[0], n.solved) is None:
             bound = f"{values.label(counters[0])} {counters[0][5]} {values.text(counters[0][4])}"
             step = f"Check the loop's bound, `{bound}`, against the size of {n.name}."
@@ -889,13 +804,14 @@ def _anything(n: Numbers) -> Why | None:
 
 def first_id(f: Failure) -> int:
     """The first global id of the launch in dimension 0."""
-    return int(struct.unpack("<Q", f.facts.trace.parts(f.position).get(OFFSET, b"")[:8].ljust(8, b"\0"))[0])
+    launch = f.facts.launches.at_position(f.position)
+    return next(iter(f.facts.launches.offset(launch)), 0) if launch is not None else 0
 
 
 def _last_chunk(n: Numbers) -> Why | None:
     """A range that is launched in chunks, of which the last one is not cut at the end."""
     first, total = first_id(n.f), n.world.ids.get(("get_global_id", 0), 0) and n.world.ids["get_global_size", 0]
-    if not first or n.tree is None or _core(n.tree)[:3] != ["id", "get_global_id", 0] or not first < n.held < first + total:
+    if not first or n.tree is None or bare(n.tree)[:3] != ["id", "get_global_id", 0] or not first < n.held < first + total:
         return None
     covered = f"The launch begins at id {first:,} and has {total:,} work-items, up to id {first + total - 1:,}"
     text = f"{covered}; {n.name} has {n.held:,} elements."
@@ -920,13 +836,16 @@ RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _index_from_memory,
     _float_as_count,
     _last_chunk,
+    _exchanged_buffers,
     _bytes_per_element,
     _offset_twice,
-    _exchanged_buffers,
     _exchanged,
+    stride_reasons.why,
     _stride_in_bytes,
+    _id_is_outside,
     _one_more,
     _too_many_items,
     _loop,
+    _reach_of_local,
     _anything,
 )

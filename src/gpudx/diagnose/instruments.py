@@ -74,7 +74,7 @@ def _checked(run: RunResult, facts: Sequence[Facts], case_dir: Path) -> Checked:
         return Checked()
     tool = kernel_check_runs.instrument(wanted, facts, case_dir)
     found = tuple(kernel_check_runs.findings(facts, case_dir))
-    return Checked((tool,), found, kernel_check_runs.not_checked(wanted, facts, tool.state == "live"))
+    return Checked((tool,), found, kernel_check_runs.not_checked(wanted, facts, tool.state == "live", case_dir))
 
 
 def _simulated(run: RunResult, facts: Sequence[Facts], case_dir: Path) -> Checked:

@@ -32,6 +32,12 @@ _CLAIM = re.compile(
     r"|ため|おそらく|必ず|毎回|と思|せい|メモリ不足",
     re.IGNORECASE,
 )
+# "It is not out of memory."
+_DENIES = re.compile(
+    r"\b(?:not|no|never|neither|without)\b|n't\b|rule[sd]? out|\bno (?:es|hay|se trata)\b|不是|没有|并非|不会|아니|아닙|아님|않|없"
+    r"|ではない|ではありません|じゃない|ありません",
+    re.IGNORECASE,
+)
 _PRODUCT = re.compile(r"(?<![\w.])(\d[\d,_]*(?:\s*[*x×]\s*\d[\d,_]*)+)\s*=\s*(\d[\d,_]*)(?![\w.])")
 _FACTORS = re.compile(r"(?<![\w.])(\d[\d,_]*(?:\s*[*x×]\s*\d[\d,_]*){1,4})(?![\w.])")
 _CALL = re.compile(r"\b((?:cuda|hip)[A-Z]\w+|cu[A-Z]\w+|cl[A-Z]\w+)\b")
@@ -184,6 +190,10 @@ def _about_memory(sentence: str, errors: Sequence[Finding]) -> Iterator[str]:
         for one in errors
         if "memory-allocation" in one.id or "out-of-memory" in one.id or "ALLOCATION" in one.message
     ]
+    if _DENIES.search(sentence):
+        if memory:
+            yield f"“{sentence[:LONGEST]}”: the logs report that memory ran out (line {_line(memory[0])})."
+        return
     if not memory and any(one.written and one.written.role in ("report", "fault") for one in errors):
         yield f"“{sentence[:LONGEST]}”: no line in the logs reports that memory ran out; the first error is: {errors[0].message}"
     for one in memory:

@@ -33,6 +33,7 @@ Relation = Literal[
     "cannot succeed",
     "may have been running",
     "crash follows from the value",
+    "crash in a call that cannot succeed",
     "refused",
     "in flight, thread unknown",
     "crash in the call",
@@ -55,10 +56,10 @@ class Rule:
 OBSERVED: dict[Attribution, Rule] = {
     "this": Rule("confirmed", "The fault itself was observed, and nothing else could have caused it.", own=True),
     "kernel": Rule(
-        "confirmed", "The fault itself was observed in this kernel; in which launch is not known.", own=True
+        "confirmed", "The fault itself was observed in this kernel; it is not known in which launch.", own=True
     ),
-    "probable": Rule("likely", "The fault itself was observed; that this call caused it is not shown.", own=True),
-    "one of": Rule("likely", "The fault itself was observed; which of the launches caused it is not known.", own=True),
+    "probable": Rule("likely", "The fault itself was observed; it is not shown that this call caused it.", own=True),
+    "one of": Rule("likely", "The fault itself was observed; it is not known which of the launches caused it.", own=True),
     "unknown": Rule("inconclusive", "The fault itself was observed; what caused it is not known.", own=True),
 }
 PROGRAM: dict[Certainty, Rule] = {
@@ -73,22 +74,23 @@ RECORDED: dict[Relation, Rule] = {
     "survived": Rule("confirmed", "The fault is visible in the trace; this run survived it, another may not."),
     "unusual": Rule("inconclusive", "This is unusual and came before the failure, but nothing ties the failure to it."),
     "no symptom": Rule("likely", "The program failed after it, without a crash or a failing call that could be tied to it.", own=True),
-    "refused, no symptom": Rule("likely", "The driver refused this call; that the program failed because of it is not shown."),
+    "refused, no symptom": Rule("likely", "The driver refused this call; it is not shown that the program failed because of it."),
     "other process": Rule("inconclusive", "The fault is in another process than the one that failed."),
     "ended before": Rule("inconclusive", "The fault is certain, but this work had ended before the work that faulted was started."),
     "after the report": Rule("inconclusive", "The fault is certain, but the device had faulted before this was called."),
     "cannot succeed": Rule("confirmed", "This launch faulted on the device, and it cannot run without a fault.", own=True),
-    "may have been running": Rule("likely", "It may have been running when the device faulted; that it is what faulted is not shown."),
+    "may have been running": Rule("likely", "It may have been running when the device faulted; it is not shown that it caused the fault."),
     "crash follows from the value": Rule("confirmed", "It crashed in this call, and the fault address follows from the value."),
+    "crash in a call that cannot succeed": Rule("confirmed", "It crashed inside this call, which cannot succeed with what it was passed."),
     "refused": Rule("confirmed", "The driver refused this call."),
-    "in flight, thread unknown": Rule("likely", "The program died while this call was in flight; which thread died is not known."),
+    "in flight, thread unknown": Rule("likely", "The program died while this call was in flight; it is not known which thread died."),
     "crash in the call": Rule("likely", "The program crashed inside this call; the fault address does not show which value did it."),
-    "stated, failed in the call": Rule("likely", "The program failed in this call; that the broken contract is why is not shown."),
+    "stated, failed in the call": Rule("likely", "The program failed in this call; it is not shown that the broken contract is why."),
     "refused dependent call": Rule("confirmed", "The failure appeared in a call that depends on the faulty one."),
     "hang depends on it": Rule("confirmed", "The program hung in a call that cannot return because of it.", own=True),
-    "before the failure": Rule("likely", "The fault is certain and came before the failure; that it caused it is not shown.", own=True),
+    "before the failure": Rule("likely", "The fault is certain and precedes the failure; it is not shown that it is the cause.", own=True),
 }  # fmt: skip
-UNTIED = "That the program failed because of it is not shown."
+UNTIED = "It is not shown that the program failed because of it."
 
 
 def diagnose(
@@ -260,6 +262,8 @@ def _in_call(finding: Finding, symptom: Finding) -> Relation:
         return "crash follows from the value"
     if symptom.symptom.kind == "failed call":
         return "refused"
+    if finding.inevitable and symptom.symptom.thread_known:
+        return "crash in a call that cannot succeed"
     return "crash in the call" if symptom.symptom.thread_known else "in flight, thread unknown"
 
 

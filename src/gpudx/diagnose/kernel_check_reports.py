@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from gpudx.facts import Facts
 from gpudx.kernel_checks.plan import PROGRAMS, Site, Thing, Way
 from gpudx.kernel_checks.prelude import KINDS
 
+LISTS = ("watched", "things", "exits", "uses")  # of a site, that JSON keeps as lists
 UNKNOWN = (1 << 32) - 1
 WRITES, ATOMIC = 2, 4
 FLAGS_AT = 8  # bits of `how` below them
@@ -43,7 +44,15 @@ class Failure:
     count: int
     other: Site | None = None  # of a barrier: the condition that divided the group
     sites: tuple[Site, ...] = ()  # of the whole program
+    things: tuple[Thing, ...] = ()  # of the whole program
     flags: int = 0  # of a loop: what its last turn left alone (prelude.py)
+    source: str = ""  # of the program
+
+    def place(self, line: int, text: str = "") -> tuple[str, int]:
+        """The file, "" for the program's own text, and the line of what is at a line of that text (0: of the access)."""
+        if not line:
+            return self.site.file, self.site.line
+        return (self.source and self.facts.kernel_files.place(self.source, line, text)) or ("", line)
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,8 @@ class Program:
     things: tuple[Thing, ...]
     kernels: tuple[dict[str, Any], ...]
     checks: tuple[str, ...]
+    source: str = ""  # as the program gave it to the driver
+    uses_heap: bool = False  # does a kernel take memory that no call of the host allocated?
 
 
 @cache
@@ -66,13 +77,18 @@ def program(folder: Path, number: int) -> Program | None:
         tuple(Thing(**one) for one in data["things"]),
         tuple(data["kernels"]),
         tuple(data["checks"]),
+        str(data.get("source", "")),
+        bool(data.get("uses_heap")),
     )
 
 
 def _site(kept: dict[str, Any]) -> Site:
     ways = tuple(Way(**one) for one in kept.get("ways", ()))
     guards = tuple((int(at), str(text)) for at, text in kept.get("guards", ()))
-    return Site(**{**kept, "ways": ways, "watched": tuple(kept.get("watched", ())), "guards": guards})
+    before = kept.get("before")
+    more = {"ways": ways, "guards": guards, "before": None if before is None else tuple(before)}
+    more["loads"] = tuple((str(text), int(argument), str(index)) for text, argument, index in kept.get("loads", ()))
+    return Site(**{**kept, **more, **{name: tuple(kept.get(name, ())) for name in LISTS}})
 
 
 def failures(facts: Facts, folder: Path) -> Iterator[Failure]:
@@ -83,6 +99,7 @@ def failures(facts: Facts, folder: Path) -> Iterator[Failure]:
     order = np.argsort(begins, kind="stable")
     ordered = begins[order]
     seen: set[tuple[int, int, int]] = set()
+    in_files: dict[int, Program] = {}
     for position in _notes(facts, "note_kernel_check"):
         words, values = trace.record(position), trace.named_numbers(position)
         key = (words["began"], values["site"], values["kind"])
@@ -92,7 +109,28 @@ def failures(facts: Facts, folder: Path) -> Iterator[Failure]:
         if key in seen or known is None or missing or not 0 < values["site"] <= len(known.sites):
             continue
         seen.add(key)
+        known = in_files.get(words["program"]) or in_files.setdefault(words["program"], _in_files(known, facts))
         yield _failure(facts, int(order[at]), known, values, counts[words["began"], values["site"]])
+
+
+def _in_files(known: Program, facts: Facts) -> Program:
+    """With the lines of the user's files, where the text is found in them."""
+    if not known.source:
+        return known
+    return replace(known, sites=tuple(_in_file(one, known.source, facts) for one in known.sites))
+
+
+def _in_file(site: Site, source: str, facts: Facts) -> Site:
+    ways = tuple(_moved(one, source, facts) for one in site.ways)
+    return replace(_moved(site, source, facts), ways=ways)
+
+
+Placed = TypeVar("Placed", Site, Way)
+
+
+def _moved(one: Placed, source: str, facts: Facts) -> Placed:
+    found = facts.kernel_files.place(source, one.line, one.text, one.nth) if one.line and not one.file else None
+    return replace(one, file=found[0], line=found[1]) if found else one
 
 
 def _notes(facts: Facts, name: str) -> list[int]:
@@ -133,7 +171,9 @@ def _failure(facts: Facts, position: int, known: Program, values: dict[str, int]
         count=max(count, 1),
         other=known.sites[more - 1] if kind == "barrier" and 0 < more <= len(known.sites) else None,
         sites=known.sites,
+        things=known.things,
         flags=how >> FLAGS_AT,
+        source=known.source,
     )
 
 

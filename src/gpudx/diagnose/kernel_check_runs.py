@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from gpudx.diagnose import endless_loops, index_reasons
+from gpudx.diagnose import endless_loops, image_reasons, index_reasons, nan_reasons, partial_writes, race_reasons
 from gpudx.diagnose import kernel_check_reports as reports
+from gpudx.diagnose.access_numbers import Numbers, Why
 from gpudx.diagnose.kernel_check_reports import Failure
+from gpudx.errors import survived
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.host_code import kernel_at
@@ -20,29 +23,32 @@ from gpudx.facts.open_calls import fatal_call
 from gpudx.facts.swapped import swapped_with
 from gpudx.kernel_checks.checks import ALL
 from gpudx.kernel_checks.plan import Site as Place
+from gpudx.kernel_checks.plan import Way
 from gpudx.lab.kernel_checked import FOLDER
 from gpudx.model import Access, Allocation, Attribution, Evidence, Finding, Instrument, Site
 from gpudx.model.how import KernelChecks
-from gpudx.text import plural, times
+from gpudx.text import capital, listed, plural, times
 
 ID = "kernel-check-"
+REASONS = (index_reasons, race_reasons, partial_writes, nan_reasons, image_reasons)  # the first that knows one
+MOST_NAMED = 4  # kernels
+NOT_WITH_BARRIERS = "this driver runs kernels wrongly that return before a barrier or have one in a branch, with these checks"
 MOST = 1000
 REPORTED = "The kernel checked itself and reported this place."
 NOT_A_NUMBER = (
-    "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
+    "A NaN passes from launch to launch, so the first one counts; it is not shown that the program fails because of it."
 )
 WRAP = 1 << 32  # what a 32-bit index loses
 WAITED_FOR = re.compile(
     r"(?:atom(?:ic)?_\w+\s*\(\s*&?\s*|^\s*!?\s*)(\w+\s*\[[^\]]*\])"
 )  # an element that a loop's condition reads
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
-SEVERAL = 1023  # in place of a work-item of global memory (kernel_checks/prelude.py)
 WORD = 8  # bytes of a handle
 ON_MEMORY = ("bounds", "alignment", "uninitialized", "race")
 CAUSES = {
     "bounds": "out-of-bounds-access", "alignment": "misaligned-access", "uninitialized": "read-before-write",
     "race": "race-in-kernel", "barrier": "barrier-misuse", "loop": "hang", "overflow": "index-overflow",
-    "division": "division-by-zero", "nan": "not-a-number",
+    "division": "division-by-zero", "nan": "not-a-number", "image": "out-of-bounds-access",
 }  # fmt: skip
 SPACES = {
     "argument": "argument",
@@ -55,7 +61,8 @@ SPACES = {
 
 def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     """One finding per place in the source; the launches after the first are counted."""
-    found = [f for one in facts for f in reports.failures(one, case_dir / FOLDER) if not _is_of_released_buffer(f)]
+    reported = [f for one in facts for f in reports.failures(one, case_dir / FOLDER)]
+    found = [f for f in reported if not _is_of_released_buffer(f) and image_reasons.is_fault(f)]
     places: dict[tuple[str, Place], list[Failure]] = {}
     # Read before another work-item wrote it, or after a write that was left out: the fault is that one.
     spoiled = {(f.position, f.thing) for f in found if f.kind == "race" or (f.kind == "bounds" and f.writes)}
@@ -68,20 +75,27 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
         places.setdefault((failure.kind, failure.site), []).append(failure)
     for same in list(places.values())[:MOST]:
         count = sum(one.count for one in found if _is_same_memory(one, same[0]))
-        finding = _finding(same[0], count, len({(one.facts.trace.path, one.position) for one in same}))
+        why = _why(same[0], _argument(same[0]))
+        finding = _finding(same[0], count, len({(one.facts.trace.path, one.position) for one in same}), _with_later(same[0], why, found))
         sure: Attribution = "probable" if _makes_the_first_nan(same[0], found) else "unknown"
         if same[0].kind != "nan":
             yield finding
         else:
-            evidence = (*finding.evidence, *_infinity_before(same[0], found))
-            yield replace(finding, attribution=sure, because=NOT_A_NUMBER, evidence=evidence)
+            yield replace(_after_infinity(finding, same[0], found), attribution=sure, because=NOT_A_NUMBER)
 
 
-def _infinity_before(f: Failure, found: Sequence[Failure]) -> Iterator[Evidence]:
-    """A NaN often comes of an infinity (inf / inf, inf - inf) that the same launch made first."""
+def _after_infinity(finding: Finding, f: Failure, found: Sequence[Failure]) -> Finding:
+    """A NaN often comes of an infinity (inf / inf, inf - inf) that the same launch made first: then that is what to change."""
     made = next((one for one in found if one.kind == "nan" and not one.more and (one.facts, one.position) == (f.facts, f.position)), None)
-    if f.more and made is not None and made.site != f.site:
-        yield Evidence(f"before it, `{made.site.text}` at {_where(made)} became infinite", (f.position + 1,))
+    if not f.more or made is None or made.site == f.site:
+        return finding
+    why = nan_reasons.why(made)
+    text = f"before it, `{made.site.text}` at {_where(made)} became infinite{f': {why.text}' if why else ''}"
+    return replace(
+        finding,
+        evidence=(Evidence(text.rstrip("."), (f.position + 1,)), *finding.evidence),
+        steps=(nan_reasons.keep_finite(made, _where(made)), *finding.steps),
+    )
 
 
 def _is_of_released_buffer(f: Failure) -> bool:
@@ -110,12 +124,32 @@ def _makes_the_first_nan(f: Failure, found: Sequence[Failure]) -> bool:
     return first is not None and bool(f.more) and (f.facts, f.position) == (first.facts, first.position)
 
 
-def _finding(f: Failure, count: int, launches: int) -> Finding:
-    argument = f.thing.index if f.thing is not None and f.thing.kind == "argument" else None
+def _argument(f: Failure) -> int | None:
+    return f.thing.index if f.thing is not None and f.thing.kind == "argument" else None
+
+
+def _with_later(f: Failure, why: Why | None, found: Sequence[Failure]) -> Why | None:
+    """A write past the end that does not say how much was meant to fit, with the number of a later launch that reads the same buffer
+    past the end: the write came first, and destroyed what lies behind the buffer."""
+    row = _row(f, _argument(f))
+    if f.kind != "bounds" or not f.writes or row < 0 or (why is not None and why.cause != "out-of-bounds-access"):
+        return why
+    for later in found:
+        if later.facts is not f.facts or later.position <= f.position or later.kind != "bounds" or later.writes:
+            continue
+        reason = _why(later, _argument(later)) if _row(later, _argument(later)) == row else None
+        if reason is not None and reason.cause == "undersized-buffer":
+            site, name = later.facts.sites.at(later.position), later.thing.name if later.thing is not None else ""
+            text = f"Kernel {site.kernel} (launch {site.launch}) then reads this buffer as `{name}`: {reason.text}"
+            return replace(reason, text=text)
+    return why
+
+
+def _finding(f: Failure, count: int, launches: int, why: Why | None) -> Finding:
+    argument = _argument(f)
     site = f.facts.sites.at(f.position, argument=argument)
     row = _row(f, argument)
     memory = allocation_of(f.facts, row, "live") if row >= 0 else None
-    why = index_reasons.why(f)
     message = (
         f"{_who(f, site.kernel, site.launch)} {_what(f, _label(f, argument, memory))}: `{f.site.text}` at {_where(f)}."
     )
@@ -148,23 +182,37 @@ def _finding(f: Failure, count: int, launches: int) -> Finding:
             offset=f.offset if argument is not None and f.kind in ON_MEMORY else None,
             block=f.group,
             thread=f.local,
-            source=f"{f.site.file or OWN_TEXT}:{f.site.line}",
+            source=_source(*_line_to_read(f, why)),
             space="" if f.thing is None else f.thing.kind if argument is None else f.thing.space,
             seen_by="kernel check",
         ),
     )
 
 
-def _evidence(f: Failure, site: Site, count: int, launches: int, why: index_reasons.Why | None) -> Iterator[str]:
+def _why(f: Failure, argument: int | None) -> Why | None:
+    """The reason, where the numbers of the record give one. With one buffer in two arguments, or a writer that is not waited for, that
+    is the reason."""
+    if _same_buffer(f) is not None or _late_writer(f, argument) is not None:
+        return None
+    for reasons in REASONS:
+        name = reasons.__name__.rpartition(".")[2]
+        found: Why | None = survived(f"Reading a report of a checked kernel ({name})", partial(reasons.why, f), None)
+        if found is not None:
+            return found
+    return None
+
+
+def _evidence(f: Failure, site: Site, count: int, launches: int, why: Why | None) -> Iterator[str]:
     """What a reader can check: the element, the work-item, where it was launched, how often it happened."""
-    yield f"work-item {_triple(f.item)} of group {_triple(f.group)} (local id {_triple(f.local)}) {_reported(f)}"
+    yield f"work-item {_id(f, f.item)} (group {_id(f, f.group)}, local id {_id(f, f.local)}) {_reported(f)}"
     if f.other is not None:
-        yield f"the work-items took different ways at `{f.other.text}`, line {f.other.line}"
+        yield f"the work-items diverged at `{f.other.text}`, {_place(f.other)}"
     elif f.kind == "loop" and (waits := WAITED_FOR.search(f.site.text)):
         yield f"the loop ends only if another work-item changes `{waits[1]}`"
     elif (element := index_reasons.arithmetic(f, why.text if why else "") or _element(f)) is not None:
         yield element
     yield from why.facts if why else ()
+    yield from endless_loops.facts(f)
     if (guarded := index_reasons.guarded(f)) is not None and not (why and guarded in why.text):
         yield guarded
     if (given := index_reasons.passed(f)) is not None:
@@ -172,7 +220,8 @@ def _evidence(f: Failure, site: Site, count: int, launches: int, why: index_reas
     yield from _index_and_order(f)
     if (same := _same_buffer(f)) is not None:
         yield f"argument {same} is the same buffer"
-    yield f"{_launched(f, site)}; it happened {times(count)}{_elsewhere(launches)}"
+    least = "at least " if f.kind == "image" and not f.writes else ""  # they stop counting early (kernel_checks/prelude.py)
+    yield f"{_launched(f, site)}; it happened {least}{times(count)}{_elsewhere(launches)}"
 
 
 def _late_writer(f: Failure, argument: int | None) -> Site | None:
@@ -202,6 +251,9 @@ def _steps(f: Failure) -> Iterator[str]:
     is_local = f.thing is not None and "local" in (f.thing.kind, f.thing.space)
     if f.kind == "loop":
         yield from _ends_of_loop(f)
+    elif f.kind == "barrier" and f.other is not None:
+        only = f"only the work may depend on `{f.other.text}`, not the way to the barrier"
+        yield f"Let every work-item of the group reach the barrier: {only}."
     elif f.kind == "uninitialized" and is_local:
         yield f"Write every element of {name} before a work-item reads it, with barrier(CLK_LOCAL_MEM_FENCE) in between."
     elif f.kind == "race" and (same := _same_buffer(f)) is not None:
@@ -209,8 +261,11 @@ def _steps(f: Failure) -> Iterator[str]:
     elif f.kind == "race" and is_local:
         yield f"Put barrier(CLK_LOCAL_MEM_FENCE) between the two accesses to {name}, where every work-item of the group reaches it."
     elif f.kind == "race" and f.reads and f.writes:
-        yield f"Use an atomic function to update {name}, or give each work-item its own element: barriers do not make an update whole."
-    elif f.kind == "race" and f.more >> 32 & 4:
+        yield (
+            f"Use an atomic function to update {name}, or give each work-item its own element. A barrier does not help: an update reads, "
+            "computes and writes, and two of them can overlap."
+        )
+    elif f.kind == "race" and race_reasons.has_several_groups(f):
         yield f"Use an atomic function on {name}, give each work-item its own element, or split the kernel: barriers do not order groups."
     elif f.kind == "race":
         yield (
@@ -232,6 +287,9 @@ def _same_buffer(f: Failure) -> int | None:
 def _ends_of_loop(f: Failure) -> Iterator[str]:
     waits = WAITED_FOR.search(f.site.text)
     if waits is None and (step := endless_loops.step(f)) is not None:
+        yield step
+        return
+    if waits is None and (step := endless_loops.way_out(f)) is not None:
         yield step
         return
     if waits is None:
@@ -304,11 +362,40 @@ def _who(f: Failure, kernel: str | None, launch: int | None) -> str:
 
 
 def _where(f: Failure) -> str:
-    return f"line {f.site.line} of {f.site.file}" if f.site.file else f"line {f.site.line} of its source"
+    called = _call_of_helper(f)
+    through = f", called as `{called.text}` at {_place(called)}" if called else ""
+    return f"{_place(f.site)}{through}"
 
 
-def _triple(one: tuple[int, int, int]) -> str:
-    return f"({one[0]}, {one[1]}, {one[2]})"  # no commas inside numbers: they separate the numbers
+def _place(one: Place | Way) -> str:
+    return f"{_short(one.file)}:{one.line}" if one.file else f"line {one.line} of its source"
+
+
+def _call_of_helper(f: Failure) -> Way | None:
+    """The call of the helper function that this access is in, where the numbers show which of them it was: it passed the index."""
+    if f.kind != "bounds" or not f.site.ways:
+        return None
+    return next(iter(Numbers(f).calls), None)
+
+
+def _line_to_read(f: Failure, why: Why | None) -> tuple[str, int]:
+    """The line that computes the wrong number, or where work-items part, else the call that passes it, else the access."""
+    if f.kind == "barrier" and f.other is not None:
+        return f.other.file, f.other.line
+    called = _call_of_helper(f)
+    return (why.line if why else None) or ((called.file, called.line) if called else (f.site.file, f.site.line))
+
+
+def _source(file: str, line: int) -> str:
+    return f"{file or OWN_TEXT}:{line}"
+
+
+def _id(f: Failure, one: tuple[int, int, int]) -> str:
+    """In as many dimensions as the launch has: "2,255", "(64, 32)"; no commas inside several numbers, since they separate them."""
+    launch = f.facts.launches.at_position(f.position)
+    items = f.facts.launches.geometry(launch)[0] if launch is not None else (0, 0, 0)
+    used = max((axis for axis in range(3) if items[axis] > 1 or one[axis]), default=0)
+    return f"{one[0]:,}" if not used else f"({', '.join(map(str, one[: used + 1]))})"
 
 
 def _row(f: Failure, argument: int | None) -> int:
@@ -325,7 +412,8 @@ def _label(f: Failure, argument: int | None, memory: Allocation | None) -> str:
         return f"the {SPACES[f.thing.kind]} `{f.thing.name}` ({plural(f.size, 'byte')})"
     made = memory.made if memory is not None else None
     about = [memory.id] if memory is not None else []
-    about += [plural(f.size, "byte")] if f.size or memory is not None else ["no buffer is passed"]
+    size = image_reasons.size(f) if f.kind == "image" else plural(f.size, "byte")
+    about += [size] if f.size or memory is not None else ["no buffer is passed"]
     about += [f"allocated at {_line(made)}"] if made is not None and made.source else []
     return f"argument {argument} `{f.thing.name}` ({', '.join(about)})"
 
@@ -339,15 +427,18 @@ def _deed(f: Failure) -> str:
 def _what(f: Failure, label: str) -> str:
     width = plural(f.width, "byte")
     if f.kind == "bounds":
-        return f"{_deed(f)} {width} {_side(f, label)}"
+        return f"{_deed(f)} {width}{_side(f, label)}"
     if f.kind == "alignment":
         return f"{_deed(f)} {width} at byte {f.offset:,} of {label}, which is not a multiple of {f.more}"
     if f.kind == "uninitialized":
-        return f"read {width} of uninitialized memory at byte {f.offset:,} of {label}"
+        return f"read {_which(f)} of {label}, which is uninitialized"
     if f.kind == "race":
-        return f"{_deed(f)} byte {f.offset:,} of {label}, unsynchronized with {_other(f)}"
+        return f"{_deed(f)} {_which(f)} of {label}, unsynchronized with {race_reasons.other_side(f)}"
+    if f.kind == "image":
+        return image_reasons.what(f, label)
     if f.kind == "barrier":
-        return f"has a barrier that not all {f.size:,} work-items of a group reach ({f.offset:,} fulfil the condition before it)"
+        condition = f"`{f.other.text}` ({_place(f.other)})" if f.other is not None else "the condition"
+        return f"has a barrier that not all {f.size:,} work-items of a group reach ({f.offset:,} fulfil {condition} before it)"
     if f.kind == "loop":
         return f"ran {f.width:,} loop iterations in one work-item without an end"
     if f.kind == "overflow":
@@ -359,21 +450,19 @@ def _signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
+def _which(f: Failure) -> str:
+    """ "element 4"; "byte 16" where the access is not to a whole element."""
+    size = f.thing.element if f.thing is not None else 0
+    return f"element {f.offset // size:,}" if size and not f.offset % size else f"byte {f.offset:,}"
+
+
 def _side(f: Failure, label: str) -> str:
     past = f.offset - f.size
-    if f.offset < 0 or past > 0:
-        return f"at byte {f.offset:,} of {label}, {'before its start' if f.offset < 0 else 'past its end'}"
-    return f"right past the end of {label}" if past == 0 else f"across the end of {label}"
-
-
-def _other(f: Failure) -> str:
-    code = f.more >> 32
-    did, item = "a write" if code & 2 else "a read", f.more & 0xFFFFFFFF
-    if code & 4:
-        return f"{did} by a work-item of another group"
-    if item == SEVERAL and f.thing is not None and f.thing.kind == "argument":
-        return f"{did} by other work-items of the same group"
-    return f"{did} by work-item {item} of the same group"
+    if f.offset < 0:
+        return f", {plural(-f.offset, 'byte')} before the start of {label}"
+    if past > 0:
+        return f", {plural(past, 'byte')} past the end of {label}"
+    return f" right past the end of {label}" if past == 0 else f" across the end of {label}"
 
 
 # ---- what was looked at ----
@@ -395,11 +484,21 @@ def instrument(wanted: KernelChecks, facts: Sequence[Facts], case_dir: Path) -> 
     saw += f"; {plural(missing, 'program or kernel', 'programs or kernels')} ran without checks" if missing else ""
     blind = f"{plural(missing, 'program or kernel', 'programs or kernels')} ran without checks" if missing else ""
     blind = blind or (f"{plural(unchecked, 'access', 'accesses')} could not be checked" if unchecked else "")
-    name = f"kernel checks ({', '.join(sorted(wanted.checks))})"
+    left = _left_out(wanted, programs)
+    blind = blind or (f"{listed([CHECKED[name] for name in left])} were not checked in every program" if left else "")
+    name = f"kernel checks ({', '.join(sorted(wanted.checks - set(left)))})"
     died = next(filter(None, map(_driver_died, facts)), "")
     if died and not any(True for one in facts for _ in reports.failures(one, case_dir / FOLDER)):
         return Instrument(name, "not live", f"{saw}; then the process died in {died}, with rewritten kernels, and nothing was reported")
     return Instrument(name, "live" if programs else "not live", saw, blind=blind)
+
+
+CHECKED = {"races": "races", "uninit": "uninitialized reads"}
+
+
+def _left_out(wanted: KernelChecks, programs: Sequence[reports.Program]) -> list[str]:
+    """Checks that were asked for and not made in some program, because its driver runs kernels like these wrongly with them."""
+    return [name for name in CHECKED if name in wanted.checks and any(name not in one.checks for one in programs)]
 
 
 def _driver_died(facts: Facts) -> str:
@@ -410,11 +509,15 @@ def _driver_died(facts: Facts) -> str:
     return facts.symbols.describe(words.pc, False)
 
 
-def not_checked(wanted: KernelChecks, facts: Sequence[Facts], live: bool) -> tuple[str, ...]:
+def not_checked(wanted: KernelChecks, facts: Sequence[Facts], live: bool, case_dir: Path) -> tuple[str, ...]:
     """What nobody looked at."""
+    programs = reports.programs(case_dir / FOLDER)
     out = [_missing(why, kernel, count) for one in facts for (why, kernel), count in reports.not_checked(one).items()]
     if wanted.kernel:
         out.append(f"Other kernels than {wanted.kernel}: --kernel leaves them out.")
+    if left := _left_out(wanted, programs):
+        kernels = [str(kernel["name"]) for one in programs if not set(left) <= set(one.checks) for kernel in one.kernels]
+        out.append(f"{capital(listed([CHECKED[name] for name in left]))} in {listed(kernels[:MOST_NAMED])}: {NOT_WITH_BARRIERS}.")
     left = [name for name in ALL if name not in wanted.checks]
     if live and left:
         out.append(f"Inside OpenCL kernels, these checks were not made: {', '.join(left)}.")

@@ -55,7 +55,7 @@ def _images(processes: Sequence[Facts]) -> Iterator[str]:
     names = dict.fromkeys(name for one in processes for name in _with_images(one))
     if names:
         kernels = f"kernel{'s' * (len(names) > 1)} {several(list(names), SHOWN)}"
-        yield f"{UNCHECKED_IMAGES} ({kernels}): coordinates and samplers were not checked."
+        yield f"{UNCHECKED_IMAGES} ({kernels}): kernel checks cover 2D coordinates only, other checks do not see them."
 
 
 def _with_images(facts: Facts) -> Iterator[str]:

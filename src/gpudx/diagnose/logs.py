@@ -25,6 +25,7 @@ from gpudx.text import plural
 LOG = "log"  # the instrument's name
 # Endings that say nothing of a cause.
 SELDOM_WHY = ("test-failed", "test-flaky", "host-abort", "gpu-reset", "host-stack", "python-stack", "go-stack")
+SETUP = ("no-device", "firmware-missing", "driver-init-failed", "device-wedged", "driver-not-installed")
 EVIDENCE = ("sanitizer-clean", "device-code", "amd-launches")  # no faults: they follow nothing
 API = {
     "pytorch": "cuda",
@@ -178,6 +179,8 @@ def first_of(judged: Iterable[Judged]) -> Judged | None:
     """The event that the others are held against; None where nothing stands for itself."""
     standing = [one for one in judged if one.follows is None]
     errors = [one for one in standing if one.severity == "error"]
+    if errors and errors[0].told.event.kind in SETUP and all(one.told.event.role in ("refusal", "ending") for one in errors):
+        return errors[0]  # whoever has no device is refused everything
     if errors and errors[0].told.event.role == "report":
         faults = [one for one in errors if one.told.event.role == "fault" and one.told.event.causes]
         return (faults or errors)[0]
@@ -329,7 +332,7 @@ def _instrument(log: Log) -> Instrument:
 def _summary(logs: Sequence[Log], judged: Sequence[tuple[Judged, ...]]) -> str:
     lines = sum(log.lines for log in logs)
     if not any(judged):
-        return f"Nothing in {plural(lines, 'line')} looks like a failure. `gpudx rule` lists the formats that gpudx knows."
+        return f"Nothing in {plural(lines, 'line')} looks like a failure. `gpudx rule` lists the known formats."
     strange = [one for log in judged for one in log if one.told.event.kind == NOT_UNDERSTOOD]
     if strange and len(strange) == sum(map(len, judged)):
         return f"No known message in {plural(lines, 'line')}; {plural(len(strange), 'line')} that may be a failure are listed."

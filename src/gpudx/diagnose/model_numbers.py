@@ -90,7 +90,7 @@ def instrument(models: Sequence[ModelFile], processes: Sequence[Facts]) -> Instr
     """What was read, and what it was held against."""
     launches = sum(len(facts.launches) for facts in processes)
     files = "; ".join(f"{Path(model.path).name}: {model.summary()}" for model in models)
-    return Instrument(INSTRUMENT, "live", f"{files}. Held against {plural(launches, 'launch', 'launches')}.")
+    return Instrument(INSTRUMENT, "live", f"{files}. Compared with {plural(launches, 'launch', 'launches')}.")
 
 
 # ---- the rule ----
@@ -276,4 +276,4 @@ def _evidence(facts: Facts, one: Mismatch, number: int) -> Iterator[Evidence]:
         yield Evidence(f"its tensor {one.tensor.name} is {'x'.join(map(str, one.tensor.shape))} of {one.tensor.type}")
     else:
         yield Evidence(f"the launch itself was passed {one.told:,}", (number,))
-    yield Evidence(f"{one.used:,} is the {one.field} of {KNOWN[one.field][one.used]}, and no number of this model")
+    yield Evidence(f"{one.used:,} is the {one.field} of {KNOWN[one.field][one.used]}, and not a number of this model")

@@ -64,9 +64,13 @@ class Traced:
 
     def memory(self, facts: Facts, launch: int) -> Allocation | None:
         """The memory of the pointer that the access went through."""
+        return allocation_of(facts, self.object(facts, launch), "live")
+
+    def object(self, facts: Facts, launch: int) -> int:
+        """Its row, -1 if it is not known."""
         pointers = facts.launches.pointers
         rows = [r for r in pointers.of(launch) if (int(pointers.index[r]), int(pointers.word[r])) == self.through]
-        return allocation_of(facts, int(pointers.object[rows[0]]), "live") if rows and int(pointers.object[rows[0]]) >= 0 else None
+        return int(pointers.object[rows[0]]) if rows else -1
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

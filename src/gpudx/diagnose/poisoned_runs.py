@@ -38,7 +38,7 @@ def instrument(pattern: str, processes: Sequence[Facts]) -> Instrument:
     words = [
         f"Filled {filled:,} of {plural(filled + missed.total(), 'fresh allocation')} with the pattern {pattern}"
         f"{f'; not filled: {without}' if without else ''}.",
-        f"It came back in {plural(back, 'reading')} of the program's.",
+        f"The program read it back in {plural(back, 'copy', 'copies')}.",
     ]
     why = readback.unseen(processes)
     blind = "" if all(_out_of_reach(one) for one in processes) else f"{BLIND}{f', and {why}' if why else ''}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,11 +19,12 @@ from gpudx.lab.kernel_checked import FOLDER
 from gpudx.model import Access, Evidence, Finding, Instrument
 from gpudx.model.how import KernelChecks
 from gpudx.ptx_checks.rewrite import MADE_INF, MADE_NAN, STORED_INF, STORED_NAN
-from gpudx.text import plural, triple
+from gpudx.text import listed, plural, triple
 
 RACE, NUMBER = "kernel-check-race", "kernel-check-nan"
 REPORTED = "The kernel checked itself and reported both accesses."
-MADE = "The kernel checked its arithmetic; that the program fails because of this number is not shown."
+MADE = "The kernel checked its arithmetic; it is not shown that the program fails because of this number."
+APART = "Pass different buffers for what the kernel reads and for what it writes: blocks run in any order, so it cannot work in place."
 STEPS = (
     "Use an atomic operation where several blocks update one value, or give each block its own element.",
     "Where one block hands data to another, put __threadfence() between the data and the flag or counter that announces it.",
@@ -35,7 +38,7 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
         found = list(reports.failures(one, case_dir / FOLDER))
         seen: set[tuple[int, int | None]] = set()
         for failure in found:
-            if failure.kind != "race" or failure.site.kind != "race":
+            if failure.kind != "race" or failure.site.kind != "race" or _is_of_heap(failure, case_dir):
                 continue
             miss = _miss(failure)
             if (failure.position, miss.argument) not in seen:
@@ -43,6 +46,13 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
                 yield _race(failure, miss, case_dir)
         yield from ptx_shared_reports.findings(found, lambda f, number: _place(f, number, case_dir))
         yield from map(_number, _origins(found))
+
+
+def _is_of_heap(f: Failure, case_dir: Path) -> bool:
+    """May the memory be from the device's own malloc? Who owned it when is not recorded, so two blocks may have used it in turn."""
+    if f.facts.memory.one(f.offset, f.position) >= 0:
+        return False
+    return any(one.uses_heap for one in reports.programs(case_dir / FOLDER) if f.site in one.sites)
 
 
 def _miss(f: Failure) -> Miss:
@@ -55,6 +65,8 @@ def _race(f: Failure, miss: Miss, case_dir: Path) -> Finding:
     other = _other_place(f, case_dir)
     where, before = _where(f.site), _where(other) if other else ""
     deed = "writes" if f.writes else "reads"
+    twice = _given_twice(f, miss)
+    same = f"{'both ' if len(twice) == 2 else ''}arguments {listed([str(one) for one in twice])} of the launch are this buffer"
     return Finding(
         id=RACE,
         severity="error",
@@ -64,6 +76,7 @@ def _race(f: Failure, miss: Miss, case_dir: Path) -> Finding:
             f"{f' at {before}' if before else ''}, and no fence or atomic operation orders the two."
         ),
         evidence=(
+            *((Evidence(same, (site.number,)),) if twice else ()),
             Evidence(f"thread {triple(f.local)} of block {triple(f.group)} {deed} it with `{f.site.text}`", (site.number,)),
             Evidence(f"block {f.more >> 32:,} had passed no __threadfence() and no release operation since its write", (site.number,)),
             *((Evidence(f"the write was `{other.text}`", (site.number,)),) if other and other.text != f.site.text else ()),
@@ -75,7 +88,7 @@ def _race(f: Failure, miss: Miss, case_dir: Path) -> Finding:
         certainty="observed",
         attribution="this",
         because=REPORTED,
-        steps=STEPS,
+        steps=(APART, *STEPS) if twice else STEPS,
         access=Access(
             kind="write" if f.writes else "read",
             by="kernel",
@@ -84,17 +97,28 @@ def _race(f: Failure, miss: Miss, case_dir: Path) -> Finding:
             width=f.width,
             block=f.group,
             thread=f.local,
-            source=where,
+            source=_path(f.site),
             space="global",
             seen_by="kernel check",
         ),
     )
 
 
+def _given_twice(f: Failure, miss: Miss) -> tuple[int, ...]:
+    """Arguments of the launch that are this very memory, where there are several."""
+    row = f.facts.launches.at_position(f.position)
+    if row is None or miss.object < 0:
+        return ()
+    pointers = f.facts.launches.pointers
+    found = sorted({int(pointers.index[r]) for r in pointers.of(row) if int(pointers.object[r]) == miss.object})
+    return tuple(found) if len(found) > 1 else ()
+
+
 def _memory(f: Failure, miss: Miss) -> str:
     """The memory that two blocks meet in, and where in it."""
     if miss.kind != "inside":
-        return f"the memory at {f.offset:#x}"
+        named = re.search(r"\[\s*([A-Za-z_$][\w$]*)", f.site.text)  # not a register: a variable of the module
+        return f"the device variable {demangle(named[1])}" if named else f"the memory at {f.offset:#x}"
     argument = f" (argument {miss.argument})" if miss.argument is not None else ""
     return f"{f.facts.objects.label(miss.object)}{argument} at byte {miss.distance:,}"
 
@@ -135,18 +159,59 @@ def _is_half(f: Failure) -> bool:
     return "f16" in f.site.text.split(" ")[0].split(".")
 
 
+WORDS = {
+    "add": "{} + {}",
+    "sub": "{} - {}",
+    "mul": "{} * {}",
+    "div": "{} / {}",
+    "rcp": "1 / {}",
+    "sqrt": "the square root of {}",
+    "rsqrt": "1 / the square root of {}",
+    "lg2": "log2({})",
+    "ex2": "2^{}",
+}
+LITERAL = re.compile(r"0[fF]([0-9a-fA-F]{8})$")
+REASONS = {
+    "sub": "Infinity minus infinity is NaN: handle the case in which both operands are infinite, such as a row that is masked completely.",
+    "div": "Handle a divisor of zero before dividing: 0 / 0 and infinity / infinity are NaN.",
+    "sqrt": "Keep the operand at 0 or above: the square root of a negative number is NaN.",
+    "lg2": "Keep the operand above 0: the logarithm of a negative number is NaN, that of 0 is -infinity.",
+    "mul": "Zero times infinity is NaN: find out where the infinity comes from.",
+}
+
+
+def _computed(f: Failure) -> str:
+    """ "-inf - -inf", of what a single-precision operation was passed; "" where that is not known."""
+    name, _, rest = f.site.text.rstrip(";").partition(" ")
+    op, *parts = name.split(".")
+    operands = [one.strip() for one in rest.split(",")][1:]
+    if op not in WORDS or not parts or parts[-1] != "f32" or len(operands) != WORDS[op].count("{}"):
+        return ""
+    raw, values = [f.more & 0xFFFFFFFF, f.more >> 32], []
+    for one in operands:
+        literal = LITERAL.match(one)
+        bits = int(literal[1], 16) if literal else raw.pop(0)
+        values.append(f"{struct.unpack('<f', bits.to_bytes(4, 'little'))[0]:.7g}")
+    return "" if "nan" in values else WORDS[op].format(*values)
+
+
 def _number(f: Failure) -> Finding:
     site = f.facts.sites.at(f.position)
     what = "NaN" if _code(f) == MADE_NAN else "infinity"
-    given = "operands that are not NaN" if what == "NaN" else "finite operands"
+    given = _computed(f) or ("operands that are not NaN" if what == "NaN" else "finite operands")
     where = _where(f.site)
+    op = f.site.text.split(".")[0]
     return Finding(
         id=NUMBER,
         severity="error" if what == "NaN" or _is_half(f) else "warning",
-        message=f"{_who(f)} makes {what} of {given}{f' at {where}' if where else ''}: `{f.site.text}`.",
+        message=(
+            f"{_who(f)} computes {given} = {what}{f' at {where}' if where else ''}."
+            if _computed(f)
+            else f"{_who(f)} makes {what} of {given}{f' at {where}' if where else ''}."
+        ),
         evidence=(
-            Evidence(f"thread {triple(f.local)} of block {triple(f.group)} made it first", (site.number,)),
-            Evidence(f"the kernel was launched as launch {site.launch}", (site.number,)),
+            Evidence(f"thread {triple(f.local)} of block {triple(f.group)} of launch {site.launch} made it first", (site.number,)),
+            Evidence(f"the PTX instruction is `{f.site.text}`", (site.number,)),
         ),
         site=site,
         causes=("not-a-number",),
@@ -154,7 +219,8 @@ def _number(f: Failure) -> Finding:
         certainty="observed",
         attribution="probable",
         because=MADE,
-        access=Access(kind="read", by="kernel", kernel=site.kernel or "", source=where, seen_by="kernel check"),
+        steps=(REASONS[op],) if what == "NaN" and _computed(f) and op in REASONS else (),
+        access=Access(kind="read", by="kernel", kernel=site.kernel or "", source=_path(f.site), seen_by="kernel check"),
     )
 
 
@@ -167,9 +233,11 @@ def _name(f: Failure) -> str:
 
 
 def _where(place: Place) -> str:
-    return f"{place.file.rpartition('/')[2]}:{place.line}" if place.file and place.line else ""
+    return _path(place).rpartition("/")[2]
 
 
+def _path(place: Place) -> str:
+    return f"{place.file}:{place.line}" if place.file and place.line else ""
 
 
 # ---- what was looked at ----

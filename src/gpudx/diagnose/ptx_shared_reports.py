@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from gpudx.backends.mangling import demangle
 from gpudx.diagnose.kernel_check_reports import Failure
@@ -11,13 +12,23 @@ from gpudx.model import Access, Evidence, Finding, Site
 from gpudx.text import plural, triple
 
 RACE, UNWRITTEN, ABSENT = "kernel-check-shared-race", "kernel-check-shared-unwritten", "kernel-check-lanes"
+NOBODY = "kernel-check-lane-gone"
 LANES = 32
+LANE = "warp"  # the space of a value that another lane was to give
+UNDEFINED = (
+    "The kernel checked itself and reported the lane. Such values were a large number in this run; that the program fails because of them "
+    "is not shown."
+)
+NOBODY_STEPS = (
+    "Let all threads of the warp execute the call: give threads beyond the end a neutral value instead of returning early.",
+    "Or use the result only where the lane that it came from takes part.",
+)
 REPORTED = "The kernel checked itself and reported both accesses."
 READ = (
     "The kernel checked itself and reported the read. Shared memory was filled with a large number in this run; that the program fails "
     "because of it is not shown."
 )
-LEFT = "The kernel recorded which lanes went the other way, and which lanes the mask names."
+LEFT = "The kernel recorded which lanes took the other path, and which lanes the mask names."
 RACE_STEPS = (
     "Put __syncthreads() between the code that sets the shared memory and the code that uses it, where all threads of the block reach it.",
 )
@@ -33,16 +44,19 @@ ABSENT_STEPS = (
 def findings(found: Sequence[Failure], place_of: Callable[[Failure, int], Place | None]) -> Iterator[Finding]:
     """One finding per launch and kind. Memory that is read while another warp sets it is a race, and not uninitialized."""
     raced: set[int] = set()
-    seen: set[tuple[int, str]] = set()
-    for f in sorted((one for one in found if one.site.kind in ("shared", "warp")), key=lambda one: one.kind != "race"):
-        if (f.position, f.kind) in seen or (f.kind == "uninitialized" and f.position in raced):
+    seen: set[tuple[int, str, str]] = set()
+    for f in sorted((one for one in found if one.site.kind in ("shared", "warp", "lane")), key=lambda one: one.kind != "race"):
+        key = (f.position, f.kind, f.site.kind)
+        if key in seen or (f.kind == "uninitialized" and f.site.kind == "shared" and f.position in raced):
             continue
-        seen.add((f.position, f.kind))
-        if f.kind == "race":
+        seen.add(key)
+        if f.site.kind == "lane":
+            yield _from_nobody(f)
+        elif f.kind == "race":
             raced.add(f.position)
             yield _race(f, place_of(f, f.more & 0xFFFF))
         elif f.kind == "uninitialized":
-            yield _unwritten(f, sum(one.kind == f.kind and one.position == f.position for one in found))
+            yield _unwritten(f, sum((one.position, one.kind, one.site.kind) == key for one in found))
         elif f.kind == "barrier":
             yield _absent(f)
 
@@ -109,12 +123,12 @@ def _absent(f: Failure) -> Finding:
         severity="error",
         message=(
             f"Kernel {_name(f, site)} (launch {site.launch}) executes {op}{_at(f.site)} with a mask that names "
-            f"{plural(count, 'lane')} which did not reach it: they went the other way"
+            f"{plural(count, 'lane')} which did not reach it: they took the other path"
             f"{f' at the branch{_at(branch)}' if branch else ' at a branch'}."
         ),
         evidence=(
             Evidence(f"thread {triple(f.local)} of block {triple(f.group)} executed `{f.site.text}`", (site.number,)),
-            Evidence(f"lanes {_ranges(lanes)} of its warp are named by the mask and took the other way", (site.number,)),
+            Evidence(f"lanes {_ranges(lanes)} of its warp are named by the mask and took the other path", (site.number,)),
         ),
         site=site,
         causes=("barrier-misuse",),
@@ -127,6 +141,31 @@ def _absent(f: Failure) -> Finding:
     )
 
 
+def _from_nobody(f: Failure) -> Finding:
+    site, op = f.facts.sites.at(f.position), f.site.text.split(" ")[0]
+    return Finding(
+        id=NOBODY,
+        severity="warning",
+        message=(
+            f"Kernel {_name(f, site)} (launch {site.launch}) reads the value of lane {f.offset} with {op}{_at(f.site)}, but that lane has "
+            "left the kernel or never existed: the value is undefined."
+        ),
+        evidence=(
+            Evidence(f"thread {triple(f.local)} of block {triple(f.group)} executed `{f.site.text}`", (site.number,)),
+            Evidence(f"lane {f.offset} of its warp did not take part", (site.number,)),
+            Evidence("in this run such a value was 0x7f7f7f7f", (site.number,)),
+        ),
+        site=site,
+        causes=("barrier-misuse",),
+        facts=(("kernel", site.kernel or "?"), ("line", str(f.site.line)), ("space", LANE)),
+        certainty="observed",
+        attribution="probable",
+        because=UNDEFINED,
+        steps=NOBODY_STEPS,
+        access=replace(_access(f, site, "read"), space=LANE),
+    )
+
+
 def _access(f: Failure, site: Site, kind: str) -> Access:
     return Access(
         kind=kind,  # type: ignore[arg-type]
@@ -135,7 +174,7 @@ def _access(f: Failure, site: Site, kind: str) -> Access:
         width=f.width or None,
         block=f.group,
         thread=f.local,
-        source=_where(f.site),
+        source=_path(f.site),
         space="shared" if kind else "",
         seen_by="kernel check",
     )
@@ -163,4 +202,8 @@ def _at(place: Place) -> str:
 
 
 def _where(place: Place) -> str:
-    return f"{place.file.rpartition('/')[2]}:{place.line}" if place.file and place.line else ""
+    return _path(place).rpartition("/")[2]
+
+
+def _path(place: Place) -> str:
+    return f"{place.file}:{place.line}" if place.file and place.line else ""

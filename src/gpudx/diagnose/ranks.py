@@ -96,7 +96,7 @@ def _different(number: int, here: Sequence[tuple[Member, Collective]]) -> Findin
         certainty="recorded",
         attribution="this" if alone else "one of",
         because="All ranks of a communicator must issue the same collectives in the same order."
-        + ("" if alone else " Which of the groups is wrong is not shown."),
+        + ("" if alone else " It is not shown which of the groups is wrong."),
         pid=member.facts.trace.pid,
     )
 

@@ -21,7 +21,6 @@ from gpudx.facts.ranges import WRITE
 APART = [FAMILIES.index(name) for name in ("", "device", "pitched", "async")]  # the host sees nothing of it
 OTHER_WAYS = ("map", "native_kernel", "acquire")
 OF_THE_HOST = ("create", "set_arg", "release", "retain", "query", "build")  # run no work of the device's
-USE_HOST_PTR = 1 << 3  # CL_MEM_USE_HOST_PTR (cl.h)
 UNFILLED = ("image", "pipe", "svm")
 
 
@@ -39,7 +38,7 @@ def unseen(processes: Sequence[Facts]) -> str:
 
 def _of_record(facts: Facts) -> str:
     if facts.trace.gaps or len(facts.graphs):
-        return "the record does not hold all that was done"
+        return "the trace does not have all of the work"
     return "some fresh memory had no pattern" if facts.poison.missed or _unfilled(facts) else ""
 
 
@@ -60,14 +59,11 @@ def _of_ways(facts: Facts) -> str:
     """Does the program get at its devices' memory by copies only, and was each of them looked at?"""
     ways = tuple(call for call in facts.trace.schema.calls if call.does in OTHER_WAYS)
     table = facts.objects.table
-    used = (table["host_ptr"] != 0) & (
-        (table["flags"] & np.uint64(USE_HOST_PTR)) != 0
-    )  # others are copied from it once
-    shared = bool(used.any()) or not np.isin(table["family"], APART).all()
+    shared = bool(facts.objects.on_host.any()) or not np.isin(table["family"], APART).all()
     if shared or len(facts.trace.select(ways)):
         return "the program sees memory of its devices without copying it"
     looked = len(_to_host(facts)) == len(facts.poison.readings)
-    return "" if looked else "not every copy to the host was looked at"
+    return "" if looked else "not every copy to the host was checked"
 
 
 def _to_host(facts: Facts) -> list[int]:

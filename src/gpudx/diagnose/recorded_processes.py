@@ -32,7 +32,7 @@ def _process(run: RunResult, facts: Facts, case_dir: Path, start: int) -> Proces
         ppid=trace.ppid,
         command=" ".join(trace.argv) or trace.exe,
         trace=str(trace.path.relative_to(case_dir)) if trace.path.is_relative_to(case_dir) else str(trace.path),
-        calls=len(trace),
+        calls=trace.count,
         launches=len(facts.launches),
         gaps=tuple(g.text for g in trace.gaps),
         ended=_ended(trace),

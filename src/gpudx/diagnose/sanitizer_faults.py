@@ -11,7 +11,6 @@ so a launch that was waited for with success did not make it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from gpudx.backends.mangling import demangle
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
+from gpudx.diagnose.freed_under import with_free
 from gpudx.diagnose.judge import UNTIED
 from gpudx.diagnose.origins import Traced, in_files, with_origin
 from gpudx.evidence.compute_sanitizer import (
@@ -39,13 +39,12 @@ from gpudx.facts.crumbs import State
 from gpudx.facts.misses import Miss, explain, least
 from gpudx.facts.ranges import WRITE
 from gpudx.model import Evidence, Finding, Site
+from gpudx.text.places import first_own
 
 MOST = 20  # faults that are joined; more are listed
 MOST_TRACED = 256  # launches whose arguments are put into the machine code
 MOST_COMPARED = 1000  # launches of a kernel whose arguments are looked at one by one
 ACCESSES = {*TITLES, "uninitialised-read"}
-# Headers whose inline functions kernels consist of (CUDA toolkit, include/).
-TOOLKIT = re.compile(r"(?:^|/)(?:device_\w+|cuda_(?:fp|bf)\w+|sm_\d+_\w+|math_functions|\w*cooperative_groups\w*|mma|pipeline)\.h(?:pp)?:")
 UNINITIALISED = "uninitialised-read"
 RACES = ("race", "cluster-race")
 OF_GIVEN = ("uninitialised-read", "misaligned-access")  # their addresses lie in memory that the launch was given
@@ -283,12 +282,22 @@ def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
     position = int(facts.launches.position[launch])
     value = argument_value(facts, launch, miss)
     site = facts.sites.at(position, argument=miss.argument if miss else None, value=value)
-    told = (Evidence(f"launch {site.launch} is {match.text}", (site.number,)), *given(facts, launch, site.number))
+    missing = miss.argument if miss else None  # the others are no evidence: they come last
+    told = (
+        Evidence(f"launch {site.launch} is {match.text}", (site.number,)),
+        *(given(facts, launch, site.number, only=missing) if missing is not None else ()),
+    )
     joined = replace(
         plain,
         message=_message(fault, plain, match, site, missed),
-        evidence=(*told, *plain.evidence, *_other_memory(fault, facts, miss), *traced.evidence),
-        site=replace(site, source=_line(fault.first) or site.source),
+        evidence=(
+            *told,
+            *plain.evidence,
+            *_other_memory(fault, facts, miss),
+            *traced.evidence,
+            *given(facts, launch, site.number, but=missing),
+        ),
+        site=replace(site, source=site.source or _line(fault.first)),
         allocation=missed_memory(facts, miss),
         access=missed_by(facts, with_origin(plain.access, traced), missed),
         causes=_causes(fault, miss),
@@ -296,7 +305,8 @@ def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
     if fault.kind == UNINITIALISED and (writer := _writer(facts, position, fault.first.address)) is not None:
         wrote = Evidence(f"{facts.sites.at(writer).call} (call {writer + 1}) had written these bytes before the launch", (writer + 1,))
         return replace(joined, severity="warning", certainty="inferred", evidence=(*joined.evidence, wrote))
-    return _seen(joined, fault, _uncertain(fault, match, miss))
+    freed = with_free(joined, facts, launch, miss, traced) if fault.kind in TITLES else joined
+    return _seen(freed, fault, _uncertain(fault, match, None if freed is not joined else miss))
 
 
 def _traced(fault: Fault, facts: Facts, launch: int) -> Traced:
@@ -324,8 +334,7 @@ def _writer(facts: Facts, position: int, address: int | None) -> int | None:
 def _line(record: Record) -> str | None:
     """The innermost line that is not of a header that the toolkit brings, where device frames show one."""
     lines = [record.where.source, *(location(frame).source for frame in record.device)]
-    known = [line for line in lines if line]
-    return next((line for line in known if not TOOLKIT.search(line)), known[0] if known else None)
+    return first_own(line for line in lines if line)
 
 
 def _miss(
@@ -361,6 +370,8 @@ def _message(fault: Fault, plain: Finding, match: Match, site: Site, missed: tup
         if match.uncertain
         else f"Launch {site.launch} of kernel {match.kernel} (call {site.number})"
     )
+    if fault.kind == "race" and not match.uncertain and fault.first.where.source and fault.first.other:
+        return _race(fault, match.kernel, site)
     if missed is None:
         return f"{plain.message.rstrip('.')}: {who[:1].lower()}{who[1:].rstrip(',')}."
     first = fault.first
@@ -371,6 +382,13 @@ def _message(fault: Fault, plain: Finding, match: Match, site: Site, missed: tup
         "misaligned-access": ", which is not a multiple of that",
     }
     return f"{who} {deed(fault)} at {missed[1]:#x}{how.get(fault.kind, '')}{where}: {missed[0].text}."
+
+
+def _race(fault: Fault, kernel: str, site: Site) -> str:
+    one, other = fault.first.where.source, fault.first.other.source if fault.first.other else None
+    places = f"two of them access it at {one}" if one == other else f"one accesses it at {one}, another at {other or 'an unknown line'}"
+    space = fault.first.space or "shared"
+    return f"Threads of kernel {kernel} (launch {site.launch}) race for {space} memory: {places}, and no barrier separates them."
 
 
 def _other_memory(fault: Fault, facts: Facts, miss: Miss | None) -> Iterator[Evidence]:

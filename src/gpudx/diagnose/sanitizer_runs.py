@@ -85,7 +85,7 @@ def _counted(reports: Reports, processes: int) -> str:
 def _failed(run: Sanitized, reports: Reports) -> str:
     first = next(report for report, _ in reports if report.status not in ("clean", "errors"))
     what = {
-        "did not run": "It printed no summary, so that nothing was checked",
+        "did not run": "It printed no summary, so nothing was checked",
         "cut off": f"It stopped before its summary, after {plural(first.records, 'record')}",
         "incomplete": "It found nothing, but reports that it could not check everything",
     }[first.status]

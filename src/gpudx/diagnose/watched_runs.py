@@ -20,9 +20,9 @@ AGAIN = "again"  # the second run's case, in the directory of the first
 NOT_CHECKED = (
     "Changes inside memory that a launch was passed to write; where a pool of a framework divides an allocation into parts, these "
     "are not known, and count as one.",
-    "Writes outside of memory that leave the values as they were, and all reads.",
+    "Writes that leave the values as they were, and all reads.",
 )
-NOT_WATCHED = ("What kernels did outside of their memory: nothing was looked at.",)
+NOT_WATCHED = ("What kernels did outside their memory: nothing was watched.",)
 
 
 def instrument(processes: Sequence[Facts]) -> Instrument:
@@ -39,13 +39,13 @@ def _looked(counts: Counter[str], missed: Counter[str]) -> str:
     without = ", ".join(f"{count:,} ({why})" for why, count in missed.most_common())
     tail = f"; not watched: {without}" if without else ""
     looks, changes = plural(counts["looks"], "time"), plural(counts["changed"], "change")
-    return f"Looked {looks} at {counts['watched']:,} of {every}, {counts['bytes']:,} bytes and {changes} in all{tail}."
+    return f"Compared {counts['watched']:,} of {every} {looks}: {counts['bytes']:,} bytes and {changes} in all{tail}."
 
 
 def _busy(counts: Counter[str]) -> list[str]:
     if not counts["busy"]:
         return []
-    return [f"{plural(counts['busy'], 'wait')} of the program without a look, because other work was still running."]
+    return [f"{plural(counts['busy'], 'wait')} of the program were not used for a comparison, because other work was still running."]
 
 
 def _untold(counts: Counter[str], processes: Sequence[Facts]) -> list[str]:
@@ -57,7 +57,7 @@ def _untold(counts: Counter[str], processes: Sequence[Facts]) -> list[str]:
 
 
 def _stopped(processes: Sequence[Facts]) -> list[str]:
-    return [f"The looks ended early: {why}." for one in processes for why in one.watch.stopped]
+    return [f"Watching ended early: {why}." for one in processes for why in one.watch.stopped]
 
 
 def not_checked(tool: Instrument) -> tuple[str, ...]:

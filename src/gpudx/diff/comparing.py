@@ -43,7 +43,7 @@ def compare(good: Recording, bad: Recording, ignore: Collection[str] = ()) -> Co
     """All that differs. UserError when one of them has nothing to compare."""
     for one in (good, bad):
         if not one.facts:
-            raise UserError(f"Nothing was recorded in {one.name}, so there is nothing to compare.")
+            raise UserError(f"{one.name} has no recorded calls, so there is nothing to compare.")
     sides = [[Side(facts) for facts in one.facts] for one in (good, bad)]
     around = [Surroundings(one.case, mine) for one, mine in zip((good, bad), sides, strict=True)]
     both = [_Processes(number, *pair) for number, pair in enumerate(_pairs(*sides))]
@@ -179,7 +179,7 @@ class _Processes:
         if views[1].total and (by_thread.counts["kernels"] or self._memory.count):
             loose = self._loose()
             if bag_equal(loose[0].whole, loose[1].whole):
-                self.notes.append("Both runs made the same launches; only how their threads mixed differs.")
+                self.notes.append("Both runs made the same launches; only the interleaving of their threads differs.")
                 return None
             views.append(self._by_queue(loose))
         self._all = min(views, key=lambda view: view.total)

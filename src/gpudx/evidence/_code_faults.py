@@ -43,7 +43,7 @@ def _of_kernel(file: str, found: Found) -> Iterator[Finding]:
     traps = [one for one in found if one[1].traps]
     if traps:
         yield _told(
-            file, "kernel-is-a-trap", "warning", traps, TRAPS, lambda _: "its first act is a trap", ("device-trap",)
+            file, "kernel-is-a-trap", "warning", traps, TRAPS, lambda _: "it begins with a trap", ("device-trap",)
         )
     spills = [one for one in found if _spilled(one[1])]
     if spills:

@@ -155,6 +155,16 @@ class Resident:
     warps: int
     lanes: int
     first: Thread
+    waits: str = ""  # what the instruction makes it wait for (sass.Code.waits)
+    polled: Access | None = None  # the one access of the loop it is in
+
+
+@dataclass(frozen=True)
+class Lock:
+    """Warps whose threads all wait, at different places, for each other. The place that the others went past comes first."""
+
+    warps: int
+    places: tuple[Resident, ...]
 
 
 @dataclass(frozen=True)
@@ -173,3 +183,4 @@ class Dump:
     resident: tuple[Resident, ...]
     notes: tuple[str, ...]
     lanes: Table = field(compare=False, repr=False)
+    locks: tuple[Lock, ...] = ()

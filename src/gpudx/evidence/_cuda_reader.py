@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +27,7 @@ from gpudx.evidence._cuda_dump import (
     Dump,
     Fault,
     Grid,
+    Lock,
     Module,
     Resident,
     Thread,
@@ -152,7 +154,8 @@ class Reader:
             modules=tuple(self._modules()),
             grids=self.grids,
             faults=faults,
-            resident=tuple(self._resident()),
+            resident=tuple(self._standing[0].values()),
+            locks=tuple(self._locks()),
             notes=tuple(tables.notes),
             lanes=self.flat.lanes,
         )
@@ -343,19 +346,59 @@ class Reader:
 
     # -- where everything stood
 
-    def _resident(self) -> Iterator[Resident]:
+    @cached_property
+    def _standing(self) -> tuple[dict[int, Resident], Ints]:
+        """Lanes by where they stood, the largest groups first; and the group of each lane."""
         flat = self.flat
         if not len(flat.lanes):
-            return
+            return {}, np.zeros(0, np.int64)
         keys, first, which = np.unique(flat.lanes[["device", "grid", "pc"]], return_index=True, return_inverse=True)
-        which = which.ravel()
+        which = which.ravel().astype(np.int64)
         lanes = np.bincount(which, minlength=len(keys))
         warps = np.bincount(np.unique(np.stack([which, flat.warp], axis=1), axis=0)[:, 0], minlength=len(keys))
+        found: dict[int, Resident] = {}
         for number in np.argsort(-lanes, kind="stable")[:MOST_RESIDENT].tolist():
             row, pc = int(first[number]), int(keys["pc"][number])
             grid = self._grid_of(row)
             place = self.images.place(pc, grid.module if grid else 0)
-            yield Resident(grid, place, pc, int(warps[number]), int(lanes[number]), self._thread(row))
+            waits, polled = self._waiting(pc, grid.module if grid else 0, np.flatnonzero(which == number))
+            found[number] = Resident(grid, place, pc, int(warps[number]), int(lanes[number]), self._thread(row), waits, polled)
+        return found, which
+
+    def _locks(self) -> Iterator[Lock]:
+        """Warps in which every lane waits for others of its warp, at two places or more: none of them can continue. Lanes that stand at
+        barriers only may wait for other warps."""
+        found, which = self._standing
+        together: dict[int, set[int]] = {}
+        for warp, group in np.unique(np.stack([self.flat.warp, which], axis=1), axis=0).tolist() if len(which) else ():
+            together.setdefault(warp, set()).add(group)
+        alike = Counter(frozenset(groups) for groups in together.values())
+        for groups, warps in alike.most_common():
+            ways = {found[group].waits if group in found else "" for group in groups}
+            if len(groups) > 1 and "" not in ways and ways != {"at barrier"}:
+                yield Lock(warps, self._inner_first([found[group] for group in sorted(groups)]))
+
+    def _inner_first(self, places: list[Resident]) -> tuple[Resident, ...]:
+        """A place that leads to another one, and not the other way round, is in a branch that the others did not take."""
+        grid = places[0].grid
+        codes = [self.images.code(one.pc, grid.module if grid else 0, self._sm(one.first.device)) for one in places]
+        at = [found[1] if found else 0 for found in codes]
+        code = codes[0][0] if codes[0] else None
+        if code is None or any(found is None or found[0].start != code.start for found in codes):
+            return tuple(places)
+        behind = [sum(code.leads(other, mine) and not code.leads(mine, other) for other in at) for mine in at]
+        return tuple(one for _, _, one in sorted(zip(behind, range(len(places)), places, strict=True)))
+
+    def _waiting(self, pc: int, module: int, rows: Ints) -> tuple[str, Access | None]:
+        """What lanes at an instruction wait for: others at a barrier, or a change of the memory that their loop reads."""
+        found = self.images.code(pc, module, self._sm(int(self.flat.lanes["device"][rows[0]])))
+        if not found:
+            return "", None
+        code, number = found
+        if waits := code.waits(number):
+            return waits, None
+        load = code.polled(number)
+        return "", access_of(self.tables, self.flat, exceptions.UNKNOWN, code, load, rows)[0] if load is not None else None
 
 
 def _through(table: Ints, rows: Ints) -> Ints:

@@ -55,6 +55,7 @@ _REDUCTIONS = (_RED, _RED_FLOAT)
 _CAS = (_ATOM_CAS, _ATOMG_CAS)
 
 _BPT, _BSSY, _BSYNC, _BRA, _EXIT, _WARPSYNC = 0x15C, 0x145, 0x141, 0x147, 0x14D, 0x148
+_BAR, _NOP = 0x11D, 0x118
 _FLOW = range(0x140, 0x160)  # branches, calls and their kin
 _FALLS_THROUGH = {0x142, _BSSY, 0x146, 0x15D}  # BREAK, BSSY, YIELD, NANOSLEEP
 _R2P = 0x004
@@ -94,6 +95,10 @@ def operation(word: int) -> int:
 def is_trap(word: int) -> bool:
     """A breakpoint instruction that stops the program: what __trap() compiles to."""
     return operation(word) == _BPT and bits(word, 84, 86) == 3
+
+
+Waits = Literal["", "at barrier", "before barrier", "warp"]
+TO_BARRIER = 16  # instructions from where a warp gathers for a barrier to the barrier
 
 
 @dataclass(frozen=True)
@@ -254,6 +259,14 @@ def _predicates(word: int) -> Iterable[int]:
     return range(7) if operation(word) == _R2P else (bits(word, 81, 83), bits(word, 84, 86))
 
 
+def sums_up(data: bytes) -> tuple[int, int]:
+    """How many instructions a kernel has, without the filling behind its end, and how many of them access memory."""
+    ops = [operation(int.from_bytes(data[at : at + INSTRUCTION], "little")) for at in range(0, len(data), INSTRUCTION)]
+    while ops and ops[-1] in (_NOP, _BRA):  # compilers end a kernel with a branch to itself, and fill up
+        ops.pop()
+    return len(ops), sum(op in NAMES for op in ops)
+
+
 class Code:
     """The instructions of one code section, numbered from 0; `start` is the address of the first."""
 
@@ -309,6 +322,66 @@ class Code:
             if to is not None:
                 found.setdefault(bits(word, 16, 19), set()).add(to)
         return found
+
+    def waits(self, number: int) -> Waits:
+        """What a lane that stands at this instruction waits for: a barrier of the block, the other lanes of its warp in front of one
+        (WARPSYNC.ALL, which compilers put before BAR.SYNC), or other lanes of its warp. A lane that waits stands at the instruction that
+        makes it wait, or right behind it."""
+        for at in (number, number - 1):
+            op = operation(self.word(at)) if at >= 0 else 0
+            if op == _BAR:
+                return "at barrier"
+            if op in (_BSYNC, _WARPSYNC):
+                return "before barrier" if op == _WARPSYNC and self._leads_to_barrier(number) else "warp"
+        return ""
+
+    def _leads_to_barrier(self, number: int) -> bool:
+        for at in range(number, min(number + TO_BARRIER, len(self))):
+            if operation(self.word(at)) == _BAR:
+                return True
+            if self.after(at) != [at + 1]:
+                return False
+        return False
+
+    def leads(self, number: int, to: int) -> bool:
+        """Is there a way from one instruction to another?"""
+        seen, todo = set[int](), [number]
+        while todo and len(seen) < MOST_VISITED:
+            at = todo.pop()
+            if at == to and seen:
+                return True
+            if at not in seen:
+                seen.add(at)
+                todo += [n for n in self.after(at) or () if n < len(self)]
+        return False
+
+    def loop(self, number: int) -> set[int]:
+        """The instructions of the shortest loop through this one; empty where there is none, or a way is not known."""
+        came_from: dict[int, int] = {}
+        todo = [number]
+        while todo and number not in came_from and len(came_from) < MOST_VISITED:
+            at = todo.pop(0)
+            following = self.after(at)
+            if following is None:
+                return set()
+            for to in following:
+                if to not in came_from and to < len(self):
+                    came_from[to] = at
+                    todo.append(to)
+        around = set[int]()
+        at = number
+        while number in came_from and at not in around:
+            around.add(at)
+            at = came_from[at]
+        return around
+
+    def polled(self, number: int) -> int | None:
+        """The only access of memory in the loop around an instruction: it reads the same place until another thread changes it."""
+        around = self.loop(number)
+        found = [n for n in sorted(around) if operation(self.word(n)) in NAMES]
+        memory = decode(self.word(found[0]), self.sm) if len(found) == 1 else None
+        kept = memory is not None and memory.kind != "write" and all(self._overwrites(n, memory) is None for n in around)
+        return found[0] if kept else None
 
     def changed(self, access: Memory, fault: int, stop: int) -> str | None:
         """Why the registers at `stop` may not be those at `fault`; None when they must be the same.

@@ -36,6 +36,7 @@ from gpudx.evidence._sanitizer_xml import ROOT, XmlParser
 from gpudx.evidence._words import bare, sourced
 from gpudx.model import Access, Evidence, Finding, Severity
 from gpudx.text import plural
+from gpudx.text.places import first_own
 
 __all__ = [
     "Box",
@@ -189,7 +190,7 @@ def access_of(fault: Fault) -> Access | None:
         block=first.block,
         thread=first.thread,
         pc=first.where.pc,
-        source=first.where.source,
+        source=first_own(line for line in (first.where.source, *(location(one).source for one in first.device)) if line),
         space=first.space or "",
         exception=first.text,
         seen_by=TOOLS.get(fault.kind, "compute-sanitizer"),

@@ -29,13 +29,16 @@ from gpudx.elf.header import HEADER, BadElf, ident, is_complete
 from gpudx.elf.sections import Elf
 from gpudx.errors import UserError
 from gpudx.evidence import _cuda_exceptions as exceptions
+from gpudx.evidence import _sass as sass
 from gpudx.evidence._cubin import Place
 from gpudx.evidence._cuda_dump import (
+    TRAP,
     Access,
     Device,
     Dump,
     Fault,
     Grid,
+    Lock,
     Module,
     Resident,
     Thread,
@@ -54,6 +57,7 @@ __all__ = [
     "Dump",
     "Fault",
     "Grid",
+    "Lock",
     "Module",
     "Place",
     "Resident",
@@ -122,6 +126,7 @@ def _finding(dump: Dump, fault: Fault) -> Finding:
 
 
 def _sentences(dump: Dump, fault: Fault) -> Iterator[str]:
+    yield from _trap_sentence(fault)
     yield f"the GPU core dump shows {fault.exception}: {fault.meaning}"
     if fault.detail:
         yield f"the driver adds: {fault.detail}"
@@ -138,6 +143,15 @@ def _sentences(dump: Dump, fault: Fault) -> Iterator[str]:
     yield from _access_sentence(fault)
     yield from (f"called from {frame}" for frame in fault.frames)
     yield from (f"the dump is not whole: {note}" for note in dump.notes)
+
+
+def _trap_sentence(fault: Fault) -> Iterator[str]:
+    """A kernel whose code the compiler replaced is a few instructions, and touches no memory."""
+    if fault.exception != TRAP or fault.function is None:
+        return
+    count, accesses = sass.sums_up(fault.function[0].code)
+    if not accesses:
+        yield f"the kernel's machine code has {plural(count, 'instruction')}, one of them the trap, and accesses no memory"
 
 
 def _access_sentence(fault: Fault) -> Iterator[str]:

@@ -22,6 +22,7 @@ from gpudx.facts.graphs import Graphs
 from gpudx.facts.heap import Heap
 from gpudx.facts.host_copies import HostCopies
 from gpudx.facts.images import Images
+from gpudx.facts.kernel_files import KernelFiles
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.launches import Launches, SetArgs
 from gpudx.facts.loaders import opencl_loaders
@@ -35,7 +36,7 @@ from gpudx.facts.order.happens import Happens
 from gpudx.facts.order.waits import Order
 from gpudx.facts.poison import Poison
 from gpudx.facts.ranges import Ranges
-from gpudx.facts.runtime_errors import RuntimeFailure, runtime_failures
+from gpudx.facts.runtime_errors import EmptyFill, RuntimeFailure, empty_fills, runtime_failures
 from gpudx.facts.shared import Shared, shared_objects
 from gpudx.facts.sites import Sites
 from gpudx.facts.stacks import Stacks
@@ -185,6 +186,11 @@ class Facts:
         return runtime_failures(self.trace, self.sites)
 
     @cached_property
+    def empty_fills(self) -> list[EmptyFill]:
+        """Fills of 0 bytes."""
+        return empty_fills(self.trace, self.sites)
+
+    @cached_property
     def nth(self) -> Nth:
         return Nth(self.trace, self.kernels, self.launches)
 
@@ -215,6 +221,10 @@ class Facts:
         return Sites(
             self.trace, self.objects, self.kernels, self.launches, self.errors, self.symbols, self.stacks, self.tellings, callers
         )
+
+    @cached_property
+    def kernel_files(self) -> KernelFiles:
+        return KernelFiles(self.trace, self.launches, self.sites)
 
 
 def derive(trace: Trace) -> Facts:

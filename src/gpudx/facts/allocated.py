@@ -6,6 +6,7 @@ from gpudx.facts import Facts
 from gpudx.model import Allocation
 
 GONE = ("freed", "released")
+FREED = ("device", "pitched", "managed", "async")  # families of memory that a device uses and a program frees
 
 
 def allocation_of(
@@ -26,3 +27,9 @@ def allocation_of(
         needed=needed,
         whole=whole,
     )
+
+
+def freed_before(facts: Facts, number: int) -> list[int]:
+    """Rows of device memory that was freed before call `number`."""
+    gone = facts.objects.table["gone"]
+    return [int(row) for row in facts.memory.rows if 0 <= gone[row] < number - 1 and facts.objects.family(row) in FREED]

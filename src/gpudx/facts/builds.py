@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from gpudx.facts.kernels import Kernels
 from gpudx.trace import Trace
 
 LONGEST = 200
+NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Refusal:
     error: BuildError | None
     text: str = ""  # the line of the program's source that the error names
     more: int = 0  # errors behind the first
+    macro: str = ""  # the option that defines the name that the error is at: "-DTHRESHOLD=2f"
 
 
 def refusal(trace: Trace, kernels: Kernels, position: int) -> Refusal | None:
@@ -36,10 +39,11 @@ def refusal(trace: Trace, kernels: Kernels, position: int) -> Refusal | None:
     status = int(trace.column("status", np.array([position]))[0])
     log = _log(trace, program, position)
     error: BuildError | None = reader.first_error(log)
-    source = kernels.source(program, position).expandtabs(4).split("\n") if error and not error.file else []
-    text = source[error.line - 1].strip()[:LONGEST] if error and 0 < error.line <= len(source) else ""
+    source = kernels.source(program, position).split("\n") if error and not error.file else []
+    line = source[error.line - 1] if error and 0 < error.line <= len(source) else ""
+    text, macro = line.expandtabs(4).strip()[:LONGEST], _macro(line, error.column, options) if error else ""
     lines = tuple(line.rstrip() for line in log.splitlines() if line.strip())
-    return Refusal(options, status in reader.REFUSED_OPTIONS, lines, error, text, max(reader.errors(log) - 1, 0))
+    return Refusal(options, status in reader.REFUSED_OPTIONS, lines, error, text, max(reader.errors(log) - 1, 0), macro)
 
 
 def _log(trace: Trace, program: int, position: int) -> str:
@@ -47,3 +51,10 @@ def _log(trace: Trace, program: int, position: int) -> str:
     notes = (int(at) for at in trace.named("note_build_log") if at > position)
     texts = (trace.text(at) for at in notes if trace.record(at)["program"] == program)
     return next((text for text in texts if text.strip()), "")
+
+
+def _macro(line: str, column: int, options: str) -> str:
+    """The option that defines the name at a column (from 1); "" where it is none's."""
+    name = next((found[0] for found in NAME.finditer(line) if found.start() < column <= found.end()), "")
+    defined = re.search(rf"-D\s*({re.escape(name)}(?:=(?:\"[^\"]*\"|\S*))?)(?=\s|$)", options) if name else None
+    return f"-D{defined[1]}" if defined else ""

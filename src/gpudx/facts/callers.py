@@ -2,14 +2,15 @@
 
 `make_buffer(context, size)` in a header has one line that creates every buffer of the program: that line says nothing, its caller's does.
 A frame counts as such a wrapper only where the record shows it: the same place made this kind of call for several chains of callers, for
-different things (buffers of different sizes, launches of different kernels, different arguments). Callers are known from recorded stacks,
-and from debug information where the wrapper was inlined; where they are not known, nothing is passed over.
+different things (buffers of different sizes, launches of different kernels, different arguments). A line of an installed header, as of
+the C++ bindings, is never the one. Callers are known from recorded stacks, and from debug information where the wrapper was inlined;
+where they are not known, nothing is passed over.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,26 +19,31 @@ import numpy as np
 from gpudx.facts.launches import Launches
 from gpudx.facts.objects import Objects
 from gpudx.facts.stacks import Stacks
-from gpudx.facts.symbols import Symbols
+from gpudx.facts.symbols import Place, Symbols, pretty
+from gpudx.facts.unwind import RECORDER
+from gpudx.text.places import is_installed
 from gpudx.trace import Trace
 
-SYSTEM = re.compile(r"/usr/(?!local/|src/)|.*/include/c\+\+/")
+# With debug information, they have lines that are nobody's here; the recorder stands before all of them.
+# Libraries, packages and interpreters: with debug information, they have lines that are nobody's here.
+LIBRARIES = re.compile(r"(?:/usr)?/lib(?:32|64)?/|.*/(?:site|dist)-packages/|.*/(?:lib)?python\d[^/]*$")
 MOST_CALLS = 4096  # of one function that are compared
 MOST_PASSED = 4  # wrappers around wrappers
 
 
 @dataclass(frozen=True)
 class Decided:
-    """`line` is the caller's, `through` that of the wrapper which made the call; both "path:line"."""
+    """`line` is the caller's, `through` that of the program's wrapper which made the call, if it has one; both "path:line"."""
 
     line: str
-    through: str
+    through: str | None
 
 
 @dataclass(frozen=True)
 class _Frame:
     key: Hashable
     source: str
+    ends: bool = False  # a destructor: where the object's life ends says more
 
 
 class Callers:
@@ -49,14 +55,18 @@ class Callers:
     def beyond(self, position: int) -> Decided | None:
         """The first frame that is no wrapper's; None where that is the line that made the call, or is not known."""
         frames = list(self._frames(position))
-        if len(frames) < 2:
+        own = [at for at, frame in enumerate(frames) if not is_installed(frame.source)]
+        if len(frames) < 2 or not own:
             return None
-        wrappers, at = self._wrappers(self._trace.info(position).name), 0
-        while at < len(frames) and frames[at].key in wrappers and at < MOST_PASSED:
-            at += 1
-        while 0 < at < len(frames) and SYSTEM.match(frames[at].source):
-            at -= 1  # a thread's entry, or an algorithm that calls back: what it called is the program's
-        return Decided(frames[at].source, frames[0].source) if 0 < at < len(frames) else None
+        wrappers, first = self._wrappers(self._trace.info(position).name), own[0]
+        at = first
+        while (frames[at].key in wrappers or frames[at].ends) and at - first < MOST_PASSED and at + 1 in own:
+            at += 1  # not past a thread's entry, or an algorithm that calls back: what those called is the program's
+        return Decided(frames[at].source, frames[first].source if at > first else None) if at else None
+
+    def line(self, position: int) -> str | None:
+        """The innermost line that is the program's own, wrapper or not; None where none is known."""
+        return next((frame.source for frame in self._frames(position) if not is_installed(frame.source)), None)
 
     def _wrappers(self, call: str) -> frozenset[Hashable]:
         if call not in self._wrappers_of:
@@ -87,7 +97,8 @@ class Callers:
         return dict(zip(table["born"][made].tolist(), table["size"][made].tolist(), strict=True))
 
     def _frames(self, position: int) -> Iterator[_Frame]:
-        """From the line that made the call outwards, up to the first frame without a line."""
+        """From the line that made the call outwards, up to the first frame without a line. Runtime libraries, which have none, and the
+        functions that the compiler makes for launches of kernels stand before it."""
         caller = int(self._trace.column("caller", np.array([position]))[0])
         stack = self._stacks.at(position)
         addresses = stack.addresses if stack is not None else ()
@@ -95,13 +106,37 @@ class Callers:
             addresses = addresses[addresses.index(caller) :] if caller in addresses else (caller,)
         elif not addresses:
             return
+        launch, begun = self._launches.at_position(position), False
+        kernel = _plain(self._launches.name(launch)) if launch is not None else ""
         for address in addresses:
             places = self._symbols.places(address - 1)
-            for at, place in enumerate(places):
+            if places and (LIBRARIES.match(places[0].path) or places[0].object.startswith(RECORDER)):
+                if begun:
+                    return
+                continue
+            if not begun and not any(place.source for place in places):
+                continue
+            for place in own_places(places, kernel):
                 if not place.source:
                     return
+                begun = True
                 # An inlined function has an address in each of its callers, so its line is what it is known by.
-                inlined = at < len(places) - 1
-                yield _Frame((place.function, place.source) if inlined else address, place.source)
+                inlined = place is not places[-1]
+                yield _Frame((place.function, place.source) if inlined else address, place.source, "~" in pretty(place.function))
             if not places or places[-1].function == "main":
                 return
+
+
+def _plain(name: str) -> str:
+    """ "scale" of "ns::scale<float>(float*)"."""
+    return re.split(r"[<(]", pretty(name), maxsplit=1)[0].rpartition("::")[2]
+
+
+def own_places(places: Sequence[Place], kernel: str) -> list[Place]:
+    """Less the functions that nvcc and hipcc make of a kernel: they have its name and line, and only launch it."""
+    return [
+        one
+        for one in places
+        if not kernel
+        or not ("__device_stub__" in one.function or ".cudafe1.stub.c" in one.source or _plain(one.function) == kernel)
+    ]

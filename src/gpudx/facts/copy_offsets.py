@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from gpudx.facts import Facts
+from gpudx.trace import CallInfo
 
 MOST = 6
 SIDES = {"b": ("buffer", "offset"), "s": ("src_buffer", "src_offset"), "d": ("dst_buffer", "dst_offset")}
@@ -45,9 +46,16 @@ class Offsets:
     def found(self) -> list[Offset]:
         trace = self._facts.trace
         copies = tuple(call for call in trace.schema.doing("copy") if call.word("size") is not None)
-        positions = trace.select(copies)
-        positions = positions[trace.column("status", positions) == 0]
-        return [one for position in positions.tolist() for one in self._of(position)]
+        positions = sorted(position for call in copies for position in self._with_offset(call))
+        return [one for position in positions for one in self._of(position)]
+
+    def _with_offset(self, call: CallInfo) -> list[int]:
+        """Most programs copy whole buffers, thousands of times: those are left out without a look at each."""
+        trace = self._facts.trace
+        positions = trace.select(call)
+        offsets = [trace.field(call, name, positions) != 0 for _, name in SIDES.values()]
+        found: list[int] = positions[np.any(offsets, axis=0) & (trace.column("status", positions) == 0)].tolist()
+        return found
 
     def _of(self, position: int) -> Iterator[Offset]:
         record, sizes = self._facts.trace.record(position), self._facts.objects.table["size"]

@@ -56,6 +56,15 @@ class HostCopies:
         table = np.concatenate([self._reachable(), *(self._either(c) for c in calls)])
         return table[np.argsort(table["position"], kind="stable")]
 
+    def again_from(self, position: int) -> I64:
+        """Positions of later copies from the host memory that the copy at `position` reads."""
+        mine = self.table[(self.table["position"] == position) & (self.table["how"] == READ)]
+        if not len(mine):
+            return np.zeros(0, np.int64)
+        same = (self.table["address"] == mine[0]["address"]) & (self.table["how"] == READ) & (self.table["position"] > position)
+        found: I64 = self.table["position"][same]
+        return found
+
     def _reachable(self) -> NDArray[np.void]:
         """Host memory that devices reach, in copies and fills."""
         found, ranges = self._ranges.table, self._ranges

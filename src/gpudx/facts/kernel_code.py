@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gpudx.evidence.device_functions import ptx_of
 from gpudx.facts import Facts
-from gpudx.ptx_checks.parameters import Roles, roles
+
+if TYPE_CHECKING:  # readers of device code take a tenth of the time of all imports, and few runs need them
+    from gpudx.ptx_checks.parameters import Roles
 
 MOST_BYTES = 256 << 20  # of a program
 
@@ -20,6 +22,9 @@ def roles_of(facts: Facts, kernel_row: int) -> Roles | None:
 
 @lru_cache(maxsize=256)
 def _roles(program: Path, symbol: str) -> Roles | None:
+    from gpudx.evidence.device_functions import ptx_of
+    from gpudx.ptx_checks.parameters import roles
+
     try:
         small = program.stat().st_size <= MOST_BYTES
     except OSError:

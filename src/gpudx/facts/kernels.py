@@ -227,21 +227,31 @@ class Kernels:
         source = self.source(info.program, info.position)
         return bool(source) and bool(stores.only_stored(source, info.name, argument.name))
 
-    @cached_property
-    def _at_own_id(self) -> dict[tuple[int, str, int], frozenset[str]]:
-        return {}
-
     def at_own_id(self, row: int) -> frozenset[str]:
         """The arguments that each work-item uses at its own global id only, as the kernel's source shows; by name."""
+        found: frozenset[str] = self._read(row, "by_global_id") or frozenset()
+        return found
+
+    def guards(self, row: int) -> dict[int, frozenset[str]]:
+        """By dimension: the arguments that the kernel's source compares its global id with."""
+        found: dict[int, frozenset[str]] = self._read(row, "guards") or {}
+        return found
+
+    @cached_property
+    def _readings(self) -> dict[tuple[int, str, int, str], Any]:
+        return {}
+
+    def _read(self, row: int, what: str) -> Any:
+        """What the backend reads from the words of a kernel's source; None where there is none."""
         info, indices, signatures = self.info(row), backend_module(self._api, "plain_indices"), backend_module(self._api, "signatures")
         if info is None or indices is None or signatures is None:
-            return frozenset()
-        key = (info.program, info.name, info.position)
-        if key not in self._at_own_id:
+            return None
+        key = (info.program, info.name, info.position, what)
+        if key not in self._readings:
             source = self.source(info.program, info.position)
             options = self._options(signatures.BUILDS, info.program, info.position)
-            self._at_own_id[key] = indices.by_global_id(source, info.name, options) if source else frozenset()
-        return self._at_own_id[key]
+            self._readings[key] = getattr(indices, what)(source, info.name, options) if source else None
+        return self._readings[key]
 
     def _last_call(self, names: tuple[str, ...], field_name: str, program: int, position: int) -> int | None:
         """The last call of these names before `position` whose field is this program."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,6 +24,7 @@ U64 = NDArray[np.uint64]
 Bool = NDArray[np.bool_]
 Shape = tuple[int, ...]
 WORD = 8  # bytes of a value that stand in its record
+OFFSET_PART = 3  # of an OpenCL launch: the parameter global_work_offset (native/opencl/hooks.c)
 SHORTEST = 4  # bytes of a value that is not found anywhere by chance
 
 
@@ -98,6 +100,11 @@ class Launches:
         words = self._trace.record(int(self.position[row]))
         names = [("global_x", "global_y", "global_z"), ("local_x", "local_y", "local_z")]
         return tuple(words[n] for n in names[0]), tuple(words[n] for n in names[1])
+
+    def offset(self, row: int) -> tuple[int, ...]:
+        """The first global id in each dimension that was given; zeros where the API has none."""
+        data = self._trace.parts(int(self.position[row])).get(OFFSET_PART, b"") if not self.by_address[row] else b""
+        return struct.unpack(f"<{len(data) // 8}Q", data[: len(data) // 8 * 8])
 
     def grid(self, row: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Groups, and work-items per group, as the launch was given them; zeros for APIs that take other numbers."""

@@ -129,7 +129,7 @@ def _nearest(facts: Facts, given: list[_Given], address: int, position: int) -> 
     kind, rival = "past" if past else "before", _as_near(found)
     if rival is None:
         return Miss(kind, where + tail, one.argument, one.object, distance)
-    doubt = f"; {facts.objects.label(rival.object)} ({rival.name}) is about as near, so which of them was meant is not known"
+    doubt = f"; {facts.objects.label(rival.object)} ({rival.name}) is about as near, so it is not known which of them was meant"
     return Miss(kind, where + tail + doubt, distance=distance)
 
 

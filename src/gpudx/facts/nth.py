@@ -37,6 +37,19 @@ class Nth:
         alike = [number for number in np.unique(functions[:row]) if self._symbol(int(number)) == name]
         return f"{name}:{int(np.isin(functions[:row], alike).sum()) + 1}" if name else None
 
+    def of_kind(self, position: int) -> tuple[int, int] | None:
+        """(3, 4): the third of four calls of its kind, launches by kernel. None where calls are missing, so that nothing can be counted."""
+        if self._trace.gaps:
+            return None
+        row = self._launches.at_position(position)
+        if row is None:
+            alike = self._trace.select(self._trace.info(position))
+            return int((alike <= position).sum()), len(alike)
+        functions = self._kernels.functions(self._launches.kernel_row)
+        if functions[row] < 0:
+            return None
+        return int((functions[: row + 1] == functions[row]).sum()), int((functions == functions[row]).sum())
+
     def pair(self, first: int, second: int) -> OrderPair | None:
         """The work at `first` begins late, so that the work at `second` overtakes it; and what would keep it from that."""
         names = [self.call(position) for position in (first, second)]

@@ -55,6 +55,7 @@ MEMORY = ("buffer", "subbuffer", "image", "pipe")
 POINTED = ("memory", "svm", "global")  # memory that programs name by addresses, which may point into its middle
 FAMILIES = ("", "device", "pitched", "managed", "host", "registered", "async", "mapped", "ipc", "imported", "graphics")
 HOST_FAMILIES = ("host", "registered")  # memory of the host that devices can reach too
+USE_HOST_PTR = 1 << 3  # CL_MEM_USE_HOST_PTR (cl.h)
 LOWEST_HANDLE = 4096  # smaller numbers are ordinals and special values, not addresses of objects
 UNCOUNTED = ("memory", "svm", "device")  # freed at once, whoever uses them
 OWNERS = ("handle:context", "handle:program", "handle:mem", "handle:kernel")
@@ -124,6 +125,11 @@ class Objects:
     def rows_of(self, *kinds: str) -> I64:
         wanted = [KINDS.index(k) for k in kinds]
         return np.flatnonzero(np.isin(self.table["kind"], wanted))
+
+    @cached_property
+    def on_host(self) -> NDArray[np.bool_]:
+        """By row: memory that is the program's own, for as long as the object lives."""
+        return ((self.table["flags"] & np.uint64(USE_HOST_PTR)) != 0) & (self.table["host_ptr"] > 0)
 
     @cached_property
     def _handles(self) -> U64:

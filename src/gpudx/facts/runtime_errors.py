@@ -49,6 +49,35 @@ def runtime_failures(trace: Trace, sites: Sites) -> list[RuntimeFailure]:
     return found
 
 
+@dataclass(frozen=True)
+class EmptyFill:
+    """A fill of 0 bytes: what was to be filled, and with which value."""
+
+    site: Site
+    address: int
+    value: int
+
+
+def empty_fills(trace: Trace, sites: Sites) -> list[EmptyFill]:
+    """In order of time: of a runtime library, and of calls whose value is as wide as an int."""
+    note, runtime = trace.schema.by_name("note_runtime_error"), backend_module("cuda", "runtime")
+    found = []
+    for position in map(int, trace.select(note)) if note is not None else ():
+        assert runtime is not None
+        name, record = runtime.function(trace.text(position)), trace.record(position)
+        given = runtime.parameters(name, trace.numbers(position)) if not record["result"] else {}
+        if "value" in given and not given.get("count", 1):
+            site = replace(sites.at(position), call=name, api="cuda")
+            found.append((position, EmptyFill(site, given["dst"], given["value"])))
+    for info in trace.schema.doing("fill"):
+        if info.writes != "dst+count" or None in (info.word("value"), info.word("dst"), info.word("count")):
+            continue
+        positions = trace.select(info)
+        none = positions[(trace.field(info, "count", positions) == 0) & (trace.field(info, "value", positions) > 255)]
+        found += [(p, EmptyFill(sites.at(p), trace.record(p)["dst"], trace.record(p)["value"])) for p in map(int, none)]
+    return [fill for _, fill in sorted(found, key=lambda one: one[0])]
+
+
 def _driver_failed(trace: Trace, note: int, began: int) -> bool:
     """Did a driver call of the same thread fail since the runtime call began?"""
     before = np.arange(max(0, note - 64), note)

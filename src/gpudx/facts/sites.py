@@ -14,9 +14,12 @@ from gpudx.facts.launches import Launches
 from gpudx.facts.objects import Objects
 from gpudx.facts.stacks import Stack, Stacks
 from gpudx.facts.symbols import Symbols
-from gpudx.facts.unwind import first_line, frames_of, host_stack
+from gpudx.facts.unwind import frames_of, host_stack
 from gpudx.model import Framework, Site
 from gpudx.trace import Trace
+
+NEXT = 16  # records in which the recorder's own wait follows a launch
+MOST_STACKS = 64  # of one kernel's launches that are compared
 
 
 class Sites:
@@ -37,6 +40,7 @@ class Sites:
         self._trace, self._objects, self._kernels, self._launches = trace, objects, kernels, launches
         self._errors, self._symbols, self._stacks, self._tellings = errors, symbols, stacks, tellings
         self._callers = callers
+        self._usual: dict[int, str | None] = {}  # by row of the kernel
 
     def at(self, position: int, *, argument: int | None = None, value: int | None = None) -> Site:
         """The call at `position`, with the argument and value a finding is about."""
@@ -48,7 +52,7 @@ class Sites:
         declared = kernel.args.get(argument) if kernel and argument is not None else None
         in_flight = int(self._trace.column("end", one)[0]) == 0
         failed = int(self._trace.column("status", one)[0]) != 0
-        stack = self._stacks.at(position)
+        stack = self._stacks.at(position) or (self._of_own_wait(position) if launch is not None else None)
         host = self._host_stack(position, stack)
         python = stack.source if stack else None
         decided = self._callers.beyond(position) if not python else None
@@ -84,6 +88,14 @@ class Sites:
                 return stack.source or ""
         return ""
 
+    def _of_own_wait(self, position: int) -> Stack | None:
+        """The recorder's own wait behind a launch is made inside the launch's call, so its stack is that of the launch."""
+        tid = self._trace.column("tid")[position : position + NEXT]
+        mine = position + np.flatnonzero(tid == tid[0])[1:]
+        after = mine[~self._trace.is_note[mine]][:1]
+        if not len(after) or self._trace.info(int(after[0])).does != "wait" or self._trace.column("caller", after)[0]:
+            return None
+        return self._stacks.at(int(after[0]))
 
     def _kernel_row(self, position: int) -> int:
         handle = self._trace.record(position).get("kernel")
@@ -92,11 +104,23 @@ class Sites:
         return int(self._objects.at(np.array([handle], np.uint64), np.array([position], np.int64))[0])
 
     def _source(self, position: int, stack: Stack | None) -> str | None:
-        """The line of the call: the caller's, else the innermost line of its stack that is known."""
+        """The innermost line of the call's stack that is the program's, else the caller's; without a stack, as launches like it."""
         caller = int(self._trace.column("caller", np.array([position]))[0])
-        if caller:
-            return self._symbols.source(caller)
-        return first_line(self._trace, stack.addresses) if stack else None
+        found = self._callers.line(position) or (self._symbols.source(caller) if caller else None)
+        return found if found or stack else self._usual_line(position)
+
+    def _usual_line(self, position: int) -> str | None:
+        """The line of all launches of the same kernel whose stack was recorded, where it is one: to save time most have none."""
+        launch = self._launches.at_position(position)
+        if launch is None or (row := int(self._launches.kernel_row[launch])) < 0:
+            return None
+        if row not in self._usual:
+            mine = self._launches.position[self._launches.kernel_row == row]
+            noted = mine[self._trace.column("flags", mine) & self._trace.schema.flags.get("stack", 0) != 0][:MOST_STACKS]
+            decided = [(self._callers.beyond(p), self._callers.line(p)) for p in noted.tolist()]
+            lines = {far.line if far else near for far, near in decided}
+            self._usual[row] = lines.pop() if len(lines) == 1 else None
+        return self._usual[row]
 
     def _host_stack(self, position: int, stack: Stack | None) -> tuple[str, ...]:
         """Python frames first, then native ones: as the thread died where it did, else as recorded."""

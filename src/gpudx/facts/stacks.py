@@ -89,8 +89,10 @@ class Stacks:
         """The stack of the call at `position`; None if none was recorded, or it was overwritten."""
         (place,) = self._trace.slot_address(np.array([position])).tolist()
         note = self._notes.get(place)
-        # The ring reuses places: a note that is older than the call there was about another call.
-        if note is None or note < position:
+        if note is None:
+            return None
+        called, noted = self._trace.column("begin", np.array([position, note])).tolist()
+        if noted < called:  # the ring reuses places: a note that is older than the call there was about another call
             return None
         return self._read(note)
 

@@ -18,6 +18,9 @@ from gpudx.elf.dwarf import Dwarf, Struct
 from gpudx.elf.image import DEBUG_ROOT, Image
 from gpudx.facts.maps import Mapping, parse_maps
 from gpudx.text import printable
+from gpudx.text.places import first_own
+
+MOST_OBJECTS = 64  # each keeps a file open
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,7 @@ class Symbols:
         if not mapping.is_file or mapping.deleted:
             return None
         if mapping.path not in self._objects:
-            image = Image.open(mapping.path)
-            self._objects[mapping.path] = _Object(image, self._debug_root) if image else None
+            self._objects[mapping.path] = _object_at(mapping.path, self._debug_root)
         return self._objects[mapping.path]
 
     def places(self, address: int) -> tuple[Place, ...]:
@@ -146,9 +148,9 @@ class Symbols:
         return found.struct(image[1], name) if found and image else None
 
     def source(self, address: int, is_return_address: bool = True) -> str | None:
-        """ "path/tensor.c:195" for an address, None where no line is known."""
-        place = self.locate(address - 1 if is_return_address else address)
-        return place.source or None if place else None
+        """ "path/tensor.c:195" for an address, None where no line is known: of functions that were inlined there, the innermost that
+        is not of a header which the program only uses."""
+        return first_own(place.source for place in self.places(address - 1 if is_return_address else address))
 
 
 class _Object:
@@ -157,29 +159,61 @@ class _Object:
     def __init__(self, image: Image, debug_root: Path) -> None:
         self.image = image
         self._debug_root = debug_root
+        self._known: dict[tuple[str, int], tuple[Place, ...]] = {}
+
+    @property
+    def has_debug(self) -> bool:
+        return ".debug_info" in self.image.sections
 
     @cached_property
-    def _debug(self) -> Image:
-        if ".debug_info" in self.image.sections:
-            return self.image
-        return self.image.debug_image(self._debug_root) or self.image
+    def _debug(self) -> _Object:
+        """Its debug file, or itself."""
+        found = None if self.has_debug else self.image.debug_image(self._debug_root)
+        return (_shared(found.path, _stamp(found.path)) if found else None) or self
 
     @cached_property
     def _dwarf(self) -> Dwarf:
-        return Dwarf(self._debug)
+        return Dwarf(self.image)
 
     def struct(self, address: int, name: str) -> Struct | None:
-        return self._dwarf.struct(address, name)
+        return self._debug._dwarf.struct(address, name)
 
     def places(self, path: str, address: int) -> tuple[Place, ...]:
-        names = self._debug if self._debug.has_symtab else self.image
+        if (path, address) not in self._known:
+            self._known[path, address] = self._find(path, address)
+        return self._known[path, address]
+
+    def _find(self, path: str, address: int) -> tuple[Place, ...]:
+        names = self._debug.image if self._debug.image.has_symtab else self.image
         name, start = names.function(address) or ("", address)
-        frames = self._dwarf.frames(address) or [("", "")]
+        frames = self._debug._dwarf.frames(address) or [("", "")]
         outer, source = frames[-1]
         inlined = [Place(path, address, function, 0, where) for function, where in frames[:-1]]
         # The linker's name of a C++ function says more than debug information without one, and is what c++filt takes.
         function = name if name.startswith("_Z") else outer or name
         return (*inlined, Place(path, address, function, address - start, source))
+
+
+def _object_at(path: str, debug_root: Path) -> _Object | None:
+    """A debug file apart is looked for each time: it may have come or gone."""
+    found = _shared(path, _stamp(path))
+    return found if found is None or found.has_debug else _Object(found.image, debug_root)
+
+
+@lru_cache(maxsize=MOST_OBJECTS)
+def _shared(path: str, stamp: tuple[int, ...]) -> _Object | None:
+    """Opened once for all processes that have it: the runs of an investigation are of the same program."""
+    image = Image.open(path)
+    return _Object(image, DEBUG_ROOT) if image else None
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    """Differs for a file that was replaced or written again."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):  # a path that nothing can have
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 @lru_cache(maxsize=4)

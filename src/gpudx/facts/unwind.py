@@ -33,7 +33,7 @@ from gpudx.elf.call_frames import (
     search_table,
 )
 from gpudx.elf.image import MASK, Image
-from gpudx.facts.symbols import Symbols, symbols_of
+from gpudx.facts.symbols import Place, Symbols, symbols_of
 from gpudx.trace import Trace
 from gpudx.trace.last_words import LastWords
 
@@ -305,6 +305,15 @@ def host_stack(trace: Trace) -> tuple[str, ...]:
     return tuple(lines) if walk.complete else (*lines, CUT)
 
 
+def host_places(trace: Trace) -> tuple[Place, ...]:
+    """The functions of the stack of the thread that died, innermost first, inlined ones included; () if none died."""
+    words = trace.last_words
+    if words is None:
+        return ()
+    symbols = symbols_of(trace.maps)
+    return tuple(place for frame in _Walk(words, symbols, MOST_FRAMES).frames for place in symbols.places(frame.inside))
+
+
 def recorder_frame(trace: Trace) -> str | None:
     """The recorder's own function that the process died in, or in a library function that it had called; else None."""
     words = trace.last_words
@@ -338,14 +347,6 @@ def frames_of(trace: Trace, addresses: Iterable[int]) -> tuple[str, ...]:
         if _is_main(symbols, frame):
             break
     return tuple(lines)
-
-
-def first_line(trace: Trace, addresses: Iterable[int]) -> str | None:
-    """The innermost line of a recorded stack that is known and is not the recorder's own."""
-    symbols = symbols_of(trace.maps)
-    frames = [Frame((*[None] * RETURN, int(address)), False) for address in addresses]
-    theirs = (frame.address for frame in frames if not _object(symbols, frame).startswith(RECORDER))
-    return next(filter(None, map(symbols.source, theirs)), None)
 
 
 def _object(symbols: Symbols, frame: Frame) -> str:

@@ -1,8 +1,8 @@
 """Which operation uses which bytes of which memory: copies, fills, maps, arguments of launches, and what graphs do.
 
-Only memory that several lanes of operations use is looked at: the rest cannot be used without an order. Arrays, shared
-virtual memory, and pointers inside structures are left out, and so is memory of the host that kernels are given: programs
-use it to talk to a running kernel. Ordinary host memory has no allocation here.
+Only memory that several lanes of operations use is looked at: the rest cannot be used without an order. Arrays and shared
+virtual memory are left out, and so is memory of the host that kernels are given: programs use it to talk to a running kernel.
+Ordinary host memory has no allocation here. Pointers inside structures are marked: a kernel need not use each of them.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ DTYPE = np.dtype(
         ("argument", "<i2"),
         ("at", "<i4"),
         ("node", "?"),
+        ("inside", "?"),
     ]
 )
 
@@ -79,6 +80,7 @@ class Uses:
     argument     of a launch, -1 otherwise
     at           the position of the call; of a graph's node, the record that describes it
     node         it is a node of a graph
+    inside       of a launch: the pointer is a member of a structure
     """
 
     def __init__(self, sources: Sources) -> None:
@@ -219,16 +221,17 @@ class Uses:
         return size
 
     def _useful(self, found: Pointers, some: slice) -> I64:
-        """Objects that pointers were meant for; words of structures may be anything."""
+        """Objects that pointers were meant for."""
         objects = found.object[some].astype(np.int64)
-        return np.where(found.live[some] & ~found.inside[some] & self._device(objects), objects, -1)
+        return np.where(found.live[some] & self._device(objects), objects, -1)
 
     def _argument(self, table: Table, found: Pointers, keep: I64, rows: I64, declared: Declared) -> None:
         objects = found.object[keep].astype(np.int64)
         self._address(table, objects, found.value[keep], np.ones(len(keep), np.uint64))
         read_only = declared.get("read_only", rows, found.index[keep])
         table["how"] = np.where(read_only, READ | MAY, READ | WRITE | MAY)
-        table["reach"], table["argument"] = FROM, found.index[keep]
+        table["how"][found.inside[keep]] = READ | WRITE | MAY  # whatever is declared of the structure
+        table["reach"], table["argument"], table["inside"] = FROM, found.index[keep], found.inside[keep]
 
     # ---- graphs ----
 

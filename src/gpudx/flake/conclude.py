@@ -208,7 +208,7 @@ class _Teller:
         lines = []
         if kind == "concurrency-dependent" and company and company.run.look:
             shared = company.run.look.shared
-            lines.append(f"Used by several threads in that run: {'; '.join(shared)}." if shared else NOTHING_SHARED)
+            lines.append(f"Several threads used in that run: {'; '.join(shared)}." if shared else NOTHING_SHARED)
         if kind == "concurrency-dependent" and test in self._found.searched:
             lines.append("It failed only when all tests ran.")
         return [*lines, *(self._by_itself(test) if kind in ("deterministic", "random") else ())]
@@ -224,22 +224,22 @@ class _Teller:
         chosen = [t for t in (*partners, test) if t != self._records.ledger.process]
         beside = kind in ("concurrency-dependent", "resource-dependent")
         if kind == "not settled":
-            return "More runs: the same command with a larger --budget, or --resume with this case."
+            return ""  # more runs: the report knows the case
         if kind == "environment":
             return "Run it on a GPU that is not in use."
         return f"gpudx investigate -- {self._command(chosen, beside)}"
 
 
 SENTENCES = {
-    "needs": "It fails by itself and passes only after {by}, which leaves something behind that it needs.",
+    "needs": "It fails alone and passes only after {by}, which leaves something behind that it needs.",
     "cascade": "It fails only after {by} has failed in the same process, and passes without it: a follower, not a separate fault.",
     "order-dependent": "It fails after {by}, which passes, in the same process; it passes alone.",
     "deterministic": "It failed in all of {runs}, in every condition, so it is not flaky.",
-    "concurrency-dependent": "It fails while other tests run at the same time ({crowd}), never by itself ({one}){beside}.",
-    "resource-dependent": "It fails while a second copy of the suite runs ({busy}), not otherwise ({one}): a matter of load, of"
-    " memory, or of something outside the process.",
+    "concurrency-dependent": "It fails while other tests run at the same time ({crowd}), never alone ({one}){beside}.",
+    "resource-dependent": "It fails while a second copy of the suite runs ({busy}), not otherwise ({one}): it depends on load, on"
+    " memory, or on something outside the process.",
     "environment": "It failed only while other programs had the GPU open ({strangers}).",
-    "random": "It passes and fails by itself in fresh processes ({alone} failed): it depends on nothing that was varied here.",
+    "random": "It passes and fails alone in fresh processes ({alone} failed): nothing that was varied here decides it.",
     "not settled": "It failed in {failures} of {runs}; what it depends on is not settled ({one}, {crowd} at the same time).",
 }
 NOTHING_SHARED = "Its threads used no GPU object in common in that run: what they share is on the host (variables, files, environment)."

@@ -59,7 +59,7 @@ def read(path: Path) -> Mapping[str, Any]:
         raise UserError(f"{path} has no limits: write a table [{TABLE}]; `gpudx rule` lists the gates.")
     unknown = [key for key in limits if key not in every()]
     if unknown:
-        raise UserError(f"{path} has a gate that gpudx does not know, {unknown[0]}: choose of {', '.join(every())}.")
+        raise UserError(f"{path} has an unknown gate, {unknown[0]}: choose one of {', '.join(every())}.")
     return limits
 
 

@@ -1,8 +1,8 @@
-"""No error and no warning that is not in a baseline file: what was there before may stay, what is new fails.
+"""Allows no error and no warning that is not in a baseline file: known findings may stay, new ones fail.
 
-`gpudx gate CASE --write-baseline` writes the file. Findings are known by their fingerprints, which do not change with addresses,
-threads or lines of logs. A case in which an instrument that should have watched did not is no evidence: nothing new may only mean that
-nothing was checked.
+`gpudx gate CASE --write-baseline` writes the file. Findings are identified by their fingerprints, which do not change with
+addresses, threads or lines of logs. A case with an instrument that did not work is no evidence: no new finding may only mean
+that nothing was checked.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def judge(limit: Any, cases: Sequence[Case], place: Path) -> Judged:
     if new:
         return Judged(KEY, False, f"{plural(len(new), 'finding is', 'findings are')} new; the first: {new[0].message}")
     if blind or not any(case.instruments for case in cases):
-        return missing(KEY, f"{blind[0] if blind else 'nothing'} did not watch, so new findings could not be seen.")
+        return missing(KEY, f"{blind[0] if blind else 'nothing'} did not work, so new findings could not be seen.")
     return Judged(KEY, True, f"none that {path.name} does not have ({len(known)} known).")
 
 

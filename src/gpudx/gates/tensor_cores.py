@@ -37,7 +37,7 @@ def _one(pattern: str, least: int, listed: list[DeviceCode]) -> Judged:
         return missing(KEY, f"no listing of the code of {pattern}: add one, as `gpudx rule {KEY}` says.")
     few = [one for one in own if one.tensor_instructions < least]
     if few:
-        return Judged(KEY, False, f"{few[0].kernel} has {few[0].tensor_instructions}, at least {least} are wanted.")
+        return Judged(KEY, False, f"{few[0].kernel} has {few[0].tensor_instructions}, at least {least} are required.")
     fewest = min(one.tensor_instructions for one in own)
     return Judged(KEY, True, f"{plural(len(own), 'kernel')} like {pattern} with {fewest:,} or more ({least:,} wanted).")
 

@@ -19,7 +19,7 @@ from gpudx.model import Driver, Identity, LoadedObject, SourceTree
 __all__ = ["identify"]
 
 MOST_TREES = 4
-CLONED = "{root} is a shallow clone, so when its files were last changed is not known."
+CLONED = "{root} is a shallow clone, so it is not known when its files were last changed."
 
 
 def identify(run: RunResult, facts: Sequence[Facts]) -> Identity:

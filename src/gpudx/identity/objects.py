@@ -24,7 +24,7 @@ from gpudx.trace import Trace
 MOST_PROCESSES = 16
 GONE = "It was deleted or replaced while it ran, so its content is not known."
 REWRITTEN = "It was written after it was started: this describes the new file."
-UNREADABLE = "It cannot be read, so nothing is known of it."
+UNREADABLE = "It cannot be read, so nothing is known about it."
 
 
 @dataclass

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from functools import lru_cache
 
 SYSTEM = (
     "/usr/",
@@ -30,9 +32,22 @@ PACKAGES = (
 PYTHON = re.compile(r"/python\d+\.\d+$|/libpython(\d+\.\d+)[a-z]*\.so[\d.]*$|/lib/python(\d+\.\d+)[a-z]*/lib-dynload/")
 
 
+ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")  # in the top folder of a virtual environment, of a conda environment
+
+
 def is_own(path: str) -> bool:
     """May the user have built it? Said of a file's real path."""
-    return not path.startswith(SYSTEM) and not is_package(path) and not PYTHON.search(path)
+    apart = path.startswith(SYSTEM) or is_package(path) or PYTHON.search(path)
+    return not apart and not _in_environment(os.path.dirname(path))
+
+
+@lru_cache(maxsize=1024)
+def _in_environment(folder: str) -> bool:
+    """Is it below a folder that pip or conda fills? Their wheels put libraries beside site-packages, too."""
+    if any(os.path.exists(os.path.join(folder, name)) for name in ENVIRONMENTS):
+        return True
+    above = os.path.dirname(folder)
+    return above != folder and _in_environment(above)
 
 
 def is_package(path: str) -> bool:

@@ -29,7 +29,7 @@ from gpudx.text import times
 INTERPRETERS = re.compile(r"(?:node|nodejs|deno|bun|perl|ruby|julia|java|lua\w*|R|Rscript|php\w*|octave\w*)[\d.]*")
 SHELLS = re.compile(r"(?:ba|da|z|k|fi)?sh|env|timeout|sudo|nice|taskset|numactl")
 MOST_SHOWN = 3
-NOTHING_RAN = "no process of the run could be looked into"
+NOTHING_RAN = "no process of the run could be inspected"
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _doubt(facts: Sequence[Facts], objects: Sequence[LoadedObject]) -> str:
         return f"{os.path.basename(lost.path)} was deleted or changed since"
     cut = next((one.trace.exe for one in facts if not one.trace.ended and not one.trace.last_words), None)
     if cut is not None:
-        return f"{os.path.basename(cut)} was ended before it could say what it had loaded since its first GPU call"
+        return f"{os.path.basename(cut)} was ended before it could report what it had loaded since its first GPU call"
     other = next((one for one in programs if INTERPRETERS.fullmatch(os.path.basename(one.path))), None)
     if other:
         return f"what {os.path.basename(other.path)} interprets was not searched"
@@ -163,14 +163,14 @@ def _own(where: _Where) -> tuple[str, ...]:
 
 
 def _present(text: str, kind: ProbeKind, what: str, places: tuple[str, ...]) -> Probe:
-    said = f"{what} is in {_names(places)}; whether it was reached is not known."
+    said = f"{what} is in {_names(places)}; it is not known whether it was reached."
     return Probe(text, kind, "present", said, 0, places)
 
 
 def _missing(text: str, kind: ProbeKind, what: str, found: Answer, where: _Where) -> Probe:
     doubt = found.doubt or where.doubt
     if doubt:
-        return Probe(text, kind, "unknown", f"Whether {what} is in what ran is not known: {doubt}.")
+        return Probe(text, kind, "unknown", f"It is not known whether {what} is in the program that ran: {doubt}.")
     searched = [f"{len(where.paths):,} loaded files", *(["Python sources"] if where.folders else [])]
     ran = next((os.path.basename(one.path) for one in where.objects if one.executable and one.own), "the program")
     said = f"Neither {ran} nor anything else that ran has {what} ({' and '.join(searched)} were searched)."

@@ -64,7 +64,7 @@ def _doubts(image: Image, wanted: str) -> Iterator[str]:
         yield f"the code of {name} holds the beginning of the text, as a compiler writes short texts into instructions"
     stem = _stem(wanted)
     if stem and _holds(image, os.fsencode(stem)):
-        yield f"{name} has {stem!r}, of which it may be made when it is written"
+        yield f"{name} has {stem!r}, from which it may be composed when it is written"
     if backends.hides_texts(lambda part: section(image, part)):
         yield f"device code in {name} is compressed and was not searched"
 

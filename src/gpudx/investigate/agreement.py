@@ -12,7 +12,7 @@ from gpudx.model.cause_kinds import LIFETIME, MEMORY
 
 GENERAL = ("access", "timing")  # causes that tell what happened; others also tell why
 AGREE = "One instrument saw the access and its reason, another confirmed the kernel."
-ON_RECORD = "The record shows memory that the kernel may not use, and an instrument saw the kernel use what it may not."
+ON_RECORD = "The trace shows memory that the kernel must not use, and an instrument saw the kernel use such memory."
 
 
 def agreed(told: Sequence[Diagnosis]) -> list[Diagnosis]:

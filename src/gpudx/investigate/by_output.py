@@ -16,11 +16,11 @@ from gpudx.model import Diagnosis, Evidence, Trial
 PASSED: Final = "passed"
 FAILED: Final = "reproduced"
 WORDS = (
-    ("The failure is gone", "The output is another"),
+    ("The failure is gone", "The output changes"),
     ("It comes back", "The first output comes back"),
     ("no failure", "another output"),
 )
-UNSURE = "Which output is right is not known: --expect, --compare or --check say it."
+UNSURE = "It is not known which output is right: state it with --expect, --compare or --check."
 
 
 def applies(trials: Sequence[Trial]) -> bool:

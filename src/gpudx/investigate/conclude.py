@@ -10,11 +10,12 @@ from gpudx.causes import tells
 from gpudx.diagnose.instruments import NOT_CHECKED as INSIDE  # said of plain runs: nothing looked inside kernels
 from gpudx.diagnose.judge import ORDER
 from gpudx.investigate.agreement import GENERAL, agreed, is_unnamed, kernel_of
-from gpudx.investigate.observed import Observed, observation, observed
+from gpudx.investigate.observed import PLAIN, observation, observed
 from gpudx.investigate.suspects import best_entries
 from gpudx.investigate.uninitialized import CAUSE as READS_FRESH
-from gpudx.investigate.uninitialized import POISONED
-from gpudx.model import Case, Diagnosis, Evidence, Investigation, Row
+from gpudx.investigate.uninitialized import POISONED, depends, ends_otherwise, is_of_shared, seems_to_depend
+from gpudx.investigate.which_memory import ruled_out
+from gpudx.model import Case, Diagnosis, Evidence, Finding, Investigation, Row, Status, Trial
 from gpudx.model.cause_kinds import WHERE
 from gpudx.report.screen import CHECKS
 
@@ -22,13 +23,40 @@ from gpudx.report.screen import CHECKS
 def conclude(case: Case, state: Investigation) -> Case:
     """`case` is the first run that failed, or the first run if none did."""
     seen = observed(state.trials)
+    told = _diagnosis(state) if state.failure or state.table or state.found else case.diagnosis
+    without_effect = [one for one in told if one.reason == UNCHANGED]
+    if state.stopped == "no fault found" and without_effect:
+        told = tuple(one for one in told if one not in without_effect)
+        case = replace(case, findings=tuple(one for one in case.findings if not _is_said_by(one, without_effect)))
+        state = replace(state, reason=_with_note(state.reason, _note(without_effect[0])))
     return replace(
         case,
-        diagnosis=_diagnosis(state) if state.failure or state.table else case.diagnosis,
+        diagnosis=told,
         observations=tuple(observation(one) for one in seen.values()),
         investigation=state,
         not_checked=tuple(one for one in case.not_checked if one not in INSIDE or not seen.keys() & CHECKS.keys()),
     )
+
+
+def _with_note(reason: str, note: str) -> str:
+    """Behind the first sentence, which says how the runs ended."""
+    head, _, rest = reason.partition(". ")
+    return f"{head.rstrip('.')}. {note} {rest}".rstrip()
+
+
+def _is_said_by(finding: Finding, notes: Sequence[Diagnosis]) -> bool:
+    """Is it the warning of a plain run about such a read?"""
+    kernel = finding.site.kernel if finding.site else None
+    return finding.causes[:1] == (READS_FRESH,) and finding.severity == "warning" and kernel in map(kernel_of, notes)
+
+
+def _note(entry: Diagnosis) -> str:
+    """A read of uninitialized memory that what the program printed does not depend on: worth knowing, and no fault."""
+    guilty, access = entry.guilty, entry.access
+    kernel = f"Kernel {guilty.kernel} (launch {guilty.launch})" if guilty and guilty.kernel else "A kernel"
+    argument = f" of argument {guilty.argument}" if guilty and guilty.argument is not None else ""
+    line = f" at {access.source}" if access and access.source else ""
+    return f"{kernel} reads uninitialized memory{argument}{line}, but what the program printed and returned does not depend on it."
 
 
 def _diagnosis(state: Investigation) -> tuple[Diagnosis, ...]:
@@ -50,10 +78,42 @@ def _of_second(also: tuple[Diagnosis, ...]) -> Evidence:
 def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
     """The causes of the failure that was looked for, best first."""
     entries = best_entries(state)
-    told = [*_judged(state, entries), *_untested(state, entries)]
+    told = _without_guesses([*_judged(state, entries), *_untested(state, entries)], ruled_out(state.trials))
+    if state.symptom == "hang":
+        told = [_with_more_time(one, state) for one in told]
     if state.symptom == "no failure":
-        told = list(_that_matter(told, observed(state.trials).get(POISONED)))
+        told = list(_that_matter(told, state.trials))
     return tuple(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank))
+
+
+OVERFLOW = "index-overflow"
+FAR = "This launch faulted, far from the end of its buffers, and its sizes multiply past 2^31; its index is not shown to be 32 bits wide."
+
+
+def _without_guesses(told: list[Diagnosis], ruled: tuple[Evidence, ...]) -> list[Diagnosis]:
+    """Where only the device's error suggests an access: what it was not. A product that no 32-bit index holds explains it better then."""
+    guesses = [one for one in told if not one.observed and one.status == "likely" and tells(one.cause) == "access"]
+    if not ruled or not guesses:
+        return told
+    places = [(one.guilty.kernel, one.guilty.launch) for one in guesses if one.guilty]
+    large = [one for one in told if one.cause == OVERFLOW and one.guilty and (one.guilty.kernel, one.guilty.launch) in places]
+    status: Status = "inconclusive" if large else "likely"
+    seen = {id(one): replace(one, status=status, evidence=(*ruled, *one.evidence)) for one in guesses}
+    seen |= {id(one): replace(one, status="likely", reason=FAR, evidence=(*one.evidence, *ruled)) for one in large}
+    return [seen.get(id(one), one) for one in told]
+
+
+def _with_more_time(entry: Diagnosis, state: Investigation) -> Diagnosis:
+    """A hang whose place an instrument saw, and that did not end with more time either, is no slow program."""
+    plain = [trial for trial in state.trials if trial.experiment == PLAIN and trial.ending == HUNG]
+    longest = max((trial.seconds for trial in plain), default=0.0)
+    if len(plain) < AGAIN or entry.cause != "hang" or entry.status != "likely":
+        return entry
+    told = Evidence(f"it did not end within {longest:.0f} s either")
+    entry = replace(entry, evidence=(*entry.evidence[:1], told, *entry.evidence[1:]))
+    named = entry.observed and entry.guilty is not None and entry.guilty.source and entry.guilty.launch is not None
+    reason = "An instrument saw where the threads are, and a run with more time did not end."
+    return replace(entry, status="confirmed", reason=reason) if named else entry
 
 
 UNCHANGED = (
@@ -62,16 +122,39 @@ UNCHANGED = (
 )
 
 
-def _that_matter(told: Sequence[Diagnosis], poisoned: Observed | None) -> Iterator[Diagnosis]:
+NOT_SHOWN = (
+    "The kernel reported the read; runs with other undefined values do not show that anything depends on it, so the value may be one that "
+    "the kernel does not use."
+)
+
+
+UNDECIDED = (
+    "An instrument reported the read. A program may load what it then does not use, and the runs do not show that anything depends on it: "
+    "compare `gpudx run` with --poison=zero, --poison=cb and --poison=4b."
+)
+FEW_RUNS = "The outcome differed with the content of fresh memory, in too few runs to exclude chance."
+
+
+def _that_matter(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator[Diagnosis]:
     """A program without a failure may load what it then does not use: such a read is a fault if the content makes a difference."""
+    poisoned = observed(trials).get(POISONED)
     for one in told:
-        if one.cause != READS_FRESH or poisoned is None or not poisoned.looks_alike:
+        if is_of_shared(one):  # patterns in global memory say nothing of it
+            decided = one.status == "confirmed" or ends_otherwise(trials)
+            yield one if decided else replace(one, status="inconclusive", reason=NOT_SHOWN)
+        elif one.cause != READS_FRESH or depends(trials):
             yield one
+        elif seems_to_depend(trials):
+            yield replace(one, status="likely", reason=FEW_RUNS)
+        elif poisoned is None or not poisoned.looks_alike:
+            yield replace(one, status="inconclusive", reason=UNDECIDED)
         elif not poisoned.unmoved:
             yield replace(one, status="inconclusive", reason=UNCHANGED)
 
 
 UNEXPLAINED = "unexplained"
+HUNG = "timeout"
+AGAIN = 2  # plain runs, the second with more time
 UNEXPLAINING = (*GENERAL, "condition")
 
 
@@ -118,6 +201,7 @@ def _judged(state: Investigation, entries: dict[str, Diagnosis]) -> Iterator[Dia
 
 
 AS_PREDICTED = ", as predicted"
+REPORTED = "the tool reported it"  # prediction.py
 STAYS = f"it still fails{AS_PREDICTED}"
 
 
@@ -137,6 +221,9 @@ def _entry(row: Row, entry: Diagnosis) -> Diagnosis:
 def _evidence(row: Row, weight: str) -> Iterator[Evidence]:
     for cell in row.cells:
         if cell.weight == weight:
+            if weight == "for" and cell.why == REPORTED:
+                yield Evidence(f"{cell.experiment} reported it ({cell.observed})")
+                continue
             seen = f"{cell.experiment}: {cell.observed}, {cell.why}"
             expected = f'; this cause predicts "{cell.expects}"' if weight == "against" else AS_PREDICTED
             yield Evidence(seen + expected)

@@ -11,15 +11,33 @@ from dataclasses import replace
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
-from gpudx.investigate import exchanged, ordered, uninitialized
+from gpudx.investigate import exchanged, ordered, uninitialized, which_memory
 from gpudx.investigate.agreement import agreed, is_unnamed
-from gpudx.investigate.plans import EXCHANGED, INDICES, LOOPS, ORDERED, PLANS, POISON, RACES, SCALED, Step
+from gpudx.investigate.observed import observed
+from gpudx.investigate.plans import (
+    EDGES,
+    EXCHANGED,
+    INDICES,
+    LONGER,
+    LOOPS,
+    ORDER_FIRST,
+    ORDERED,
+    PLANS,
+    POISON,
+    RACES,
+    SCALED,
+    SERIALISED,
+    SHARED_AGAIN,
+    WHICH_MEMORY,
+    Step,
+)
 from gpudx.investigate.suspects import by_page
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.lab.experiments import NOT_CUDA, base
 from gpudx.model import Case, Diagnosis, FailureClass, Finding, Investigation, Trial, Verdict
 from gpudx.model.cause_kinds import PROGRAM, WHERE
 
+TWICE = 2
 REPEAT = 2  # plain runs of a fault that the record settles: the second says whether it repeats
 DEVICE_ERROR = "device-error-reported"
 BESIDE = (DEVICE_ERROR, "ignored-error", "runtime-error")
@@ -93,8 +111,38 @@ def explains(entry: Diagnosis) -> bool:
 
 
 def answered(state: Investigation) -> bool:
-    """Has a run shown the cause?"""
-    return any(map(explains, agreed((*state.before, *state.found))))
+    """Has a run shown the cause, or an instrument reported a suggested one again?"""
+    again = any(row.status == "confirmed" and row.suggested for row in state.table) and _was_reported_again(state)
+    return again or any(map(explains, agreed((*state.before, *state.found))))
+
+
+def _was_reported_again(state: Investigation) -> bool:
+    return any(_times_shown(state, name, cause) >= TWICE for name, cause in _reported(state))
+
+
+def _reported(state: Investigation) -> list[tuple[str, str]]:
+    """Instruments and the causes that they are made to show, and showed."""
+    likely = {one.cause for one in state.found if one.status == "likely" and one.observed and _is_cause(one)}
+    shown = dict.fromkeys((trial.experiment, cause) for trial in state.trials for cause in trial.shown if cause in likely)
+    return [(name, cause) for name, cause in shown if _expects(cause, name) == "shown"]
+
+
+def _expects(cause: str, experiment: str) -> str:
+    found = every_cause()[cause].predictions.get(base(experiment))
+    return found.expects if found else ""
+
+
+def _times_shown(state: Investigation, experiment: str, cause: str) -> int:
+    return sum(trial.experiment == experiment and cause in trial.shown for trial in state.trials)
+
+
+def _once_more(state: Investigation, runnable: Collection[str]) -> Step | None:
+    """What an instrument has reported once counts when it reports it again: no other run says as much."""
+    for name, cause in _reported(state):
+        made = _made(state.trials, name)
+        if name in runnable and _times_shown(state, name, cause) == 1 and made < TWICE + 1:
+            return Step(name, "whether it is reported again", made + 1)
+    return None
 
 
 def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
@@ -111,19 +159,33 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
         return None  # the loop is known; other instruments would wait for it
     if answered(state):
         if _reads_fresh_memory(state):  # whether that matters is another question
-            return _open_step(POISON, state, runnable)
-        if not _is_vague(state):
+            step = _open_step(POISON, state, runnable)
+            if step is not None or not _is_without_consequence(state):
+                return step
+        elif not _is_vague(state):
             return None
-        plan = [step for step in plan if step.experiment in PRECISE]
+        else:
+            plan = [step for step in plan if step.experiment in PRECISE]
     elif is_steady(state) and _seen_but_untestable(state):
         return None
+    elif which_memory.was_asked(state.trials):
+        plan = [step for step in plan if step not in (*EDGES, SERIALISED)]  # the launch is known, and faults without a fence
+    elif again := _once_more(state, runnable):
+        return again
     return next(filter(None, (_open_step(step, state, runnable) for step in plan)), None)
 
 
 def _reads_fresh_memory(state: Investigation) -> bool:
     """Does a program without a failure read memory that nothing wrote, and is that all that was found?"""
     found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
-    return state.symptom == "no failure" and all(one.cause == uninitialized.CAUSE for one in found)
+    of_global = [one.cause == uninitialized.CAUSE and not uninitialized.is_of_shared(one) for one in found]
+    return state.symptom == "no failure" and all(of_global)
+
+
+def _is_without_consequence(state: Investigation) -> bool:
+    """Did the program do the same whatever fresh memory held? Then what it read of it is no cause, and others are looked for."""
+    poisoned = observed(state.trials).get(POISONED)
+    return poisoned is not None and poisoned.looks_alike
 
 
 PRECISE = ("memcheck", "dump", "fenced-dump", "low-fenced-dump", "checked")
@@ -140,14 +202,48 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
         some = runnable if step is ORDERED else [name for name in runnable if base(name) == ordered.EDGE]
         wanted = ordered.next_run(state.trials, some)
         return Step(wanted.experiment, wanted.why, wanted.runs) if wanted else None
+    if step is ORDER_FIRST:
+        return _order_first(state, runnable)
+    if step is LONGER and not _was_stopped_early(state):
+        return None
+    if step is SHARED_AGAIN:
+        again = uninitialized.next_of_shared(state.trials)
+        return Step(*again, _made(state.trials, again[0]) + 1) if again and again[0] in (*runnable, "recorded") else None
+    if step is WHICH_MEMORY:
+        next_one = which_memory.next_run(state, runnable)
+        return Step(next_one.experiment, next_one.why, next_one.runs) if next_one else None
     if step in (EXCHANGED, SCALED):
         tried = exchanged.next_run(state.trials, runnable, step.experiment)
         return Step(tried.experiment, tried.why, tried.runs) if tried else None
     return replace(step, runs=_runs(step, state)) if _is_open(step, state, runnable) else None
 
 
+def _order_first(state: Investigation, runnable: Collection[str]) -> Step | None:
+    """Waiting costs little: one run in which transfers are complete when their call returns. Where the failure is gone in it, the runs that
+    decide come before all other instruments."""
+    name = ordered.TRANSFERS
+    made = [trial.outcome for trial in state.trials if trial.experiment == name]
+    if name in runnable and not made:
+        return Step(name, ordered.WHY[name], 1)
+    wanted = ordered.next_run(state.trials, [one for one in runnable if base(one) == name]) if set(made) == {"passed"} else None
+    return Step(wanted.experiment, wanted.why, wanted.runs) if wanted else None
+
+
+STOPPED_EARLY_S = 15.0
+
+
+def _was_stopped_early(state: Investigation) -> bool:
+    """Was the program stopped because nothing moved, after a time that a slow kernel may take?"""
+    plain = [trial for trial in state.trials if trial.experiment == "recorded"]
+    return bool(plain) and plain[0].ending == "timeout" and plain[0].seconds < STOPPED_EARLY_S
+
+
 def _runs(step: Step, state: Investigation) -> int:
-    """More where the first ones show that more of them decide."""
+    """More where the first ones show that more of them decide; fewer where each of them ends like the plain runs."""
+    if step.experiment == POISONED and which_memory.was_asked(state.trials):
+        made = [trial.outcome for trial in state.trials if trial.experiment == POISONED]
+        if set(made) <= {"reproduced"}:
+            return REPEAT
     return max(step.runs, uninitialized.runs_wanted(state.trials)) if step.experiment == POISONED else step.runs
 
 
@@ -199,7 +295,7 @@ def clean(state: Investigation) -> str:
     seen = [what for name, what in SEES.items() if name in ran]
     useless = {name for name, why in state.not_run if why == NOT_CUDA}
     left = [what for name, what in SEES.items() if name not in ran | useless]
-    checked = f"Checked without a finding: {'; '.join(seen)}." if seen else "No instrument could look at it."
+    checked = f"Checked without a finding: {'; '.join(seen)}." if seen else "No instrument could check it."
     return f"{checked} Not checked: {'; '.join(left)}." if left else checked
 
 
@@ -208,7 +304,7 @@ def is_steady(state: Investigation) -> bool:
     that is only likely is still put to the test."""
     plain = [trial.outcome for trial in state.trials if trial.experiment == "recorded"]
     likely = [entry for entry in (*state.before, *state.found) if entry.status == "likely" and _is_cause(entry)]
-    suggested = not all(map(_is_untestable, likely))
+    suggested = not all(_is_untestable(entry) or _is_out_of_reach(entry, state) for entry in likely)
     every_time = len(plain) >= REPEAT and set(plain) == {"reproduced"}
     return state.symptom == "hang" or (every_time and not suggested)
 
@@ -221,6 +317,17 @@ def _is_untestable(entry: Diagnosis) -> bool:
     """An instrument saw it, and no experiment predicts more than that the failure stays: none can confirm it."""
     predicted = every_cause()[entry.cause].predictions.values()
     return entry.observed and not any(one.expects in TELLING for one in predicted)
+
+
+def _is_out_of_reach(entry: Diagnosis, state: Investigation) -> bool:
+    """Has each experiment that could show it been made without seeing it, and would another run of it see no more? So it is where the
+    device faults every time and reports no address."""
+    if not which_memory.was_asked(state.trials):
+        return False
+    cannot = {name for name, _ in state.not_run}
+    telling = {name for name, one in every_cause()[entry.cause].predictions.items() if one.expects in TELLING}
+    made = {trial.experiment for trial in state.trials if trial.outcome == "reproduced" and not trial.shown}
+    return telling <= cannot | made | {step.experiment for step in (*EDGES, SERIALISED)}
 
 
 def _is_cause(entry: Diagnosis) -> bool:

@@ -6,7 +6,6 @@ ended like an earlier one of the same experiment are not kept.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import re
@@ -20,9 +19,9 @@ from typing import Self
 
 from gpudx import casefile
 from gpudx.diagnose import fenced_runs, runtime_words
-from gpudx.errors import UserError
+from gpudx.errors import UserError, keep
 from gpudx.facts import Facts, derive
-from gpudx.investigate import decisive, exchanged, ordered, same_failure, uninitialized
+from gpudx.investigate import decisive, exchanged, ordered, same_failure, standstill, uninitialized, which_memory
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.investigate.one_run import SHORTEST_S, Job, Made, learn, make, with_learned
 from gpudx.lab import at_sites, criteria, trials
@@ -39,19 +38,20 @@ from gpudx.lab.experiments import (
 )
 from gpudx.lab.recorded import TRACES
 from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
-from gpudx.model import Asked, Case, Diagnosis, Failure, Finding, Investigation, Trial
+from gpudx.model import Asked, Case, Diagnosis, Evidence, Failure, Finding, Investigation, Trial
 from gpudx.model.how import How, Ways
 from gpudx.trace import open_traces
 
-BUG = "gpudx-error.txt"
 SIMULATED = "oclgrind"
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
 INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
 LOOKING_INSIDE = frozenset({"checked", "checked-loops", "checked-numbers", "fenced", "low-fenced"})  # experiments inside kernels
 NOTHING = ("not reached", "tool missing")  # such runs may have no case
+AT_THE_END_S = 1.0  # of the budget, for the analysis of the last run
+LONGER = 0.3  # of the budget: whether a program that stood still ends with more time
 FIRST_PATIENCE = 0.4  # of the budget: a first run that has not ended by then, and does nothing any more, hangs
-NUMBERS, PRINTED_NAN = "checked-numbers", re.compile(rb"(?i)(?<![a-z])-?nan(?![a-z])")
+NAN, NUMBERS, PRINTED_NAN = "not-a-number", "checked-numbers", re.compile(rb"(?i)(?<![a-z])-?nan(?![a-z])")
 
 
 @dataclass
@@ -65,6 +65,7 @@ class Laboratory:
     without: Collection[str] = ()
     began: float = field(default_factory=time.monotonic)
     longest: float = 0.0
+    ends: bool = False  # has a run without such instruments come to its end?
     looked: tuple[Context, Mapping[str, str]] | None = None  # what cannot be run, as of what is known of the program
     made: int = 0  # runs, also such as a state does not have
 
@@ -179,14 +180,18 @@ class Laboratory:
         job = self.job(experiment, state)
         made = self.make(job, self.folder / name, state)
         case = _counted(made.case, experiment, self.folder / name)
-        if not made.looks_inside:
+        if not made.looks_inside or not (made.hung or self.ends):  # one that an instrument slowed down is better than none
             self._learn_patience(made.duration_s, made.quiet_s)
+        self.ends = self.ends or not (made.looks_inside or made.hung)
         if experiment == PLAIN:
             self.context = with_learned(self.context, made.learned)
         trial = replace(trial_of(case, experiment, name, state, made.idle), output=made.output, fresh=made.fresh)
-        trial = uninitialized.without_unused(trial, state)
+        trial = uninitialized.without_unused(trial, state, case.diagnosis)
         if made.fresh:
             case, trial = _with_dependence(case, trial, state, made.facts)
+        if experiment == uninitialized.SHARED_MEMORY:
+            entry = uninitialized.shared_entry((*state.trials, trial), case)
+            case, trial = _with_entry(entry, case, trial, made.facts)
         if experiment == PLAIN:
             case, trial = _with_order(case, trial, state, made.facts)
         module = every()[base(experiment)]
@@ -204,8 +209,9 @@ class Laboratory:
             context,
             launch=_faulting_launch(state),
             stacks=_wants_lines(context, experiment, state),
-            patience_s=self._patience(),
+            patience_s=self._longer() if _asks_for_time(experiment, state) else self._patience(),
             inside_s=self.context.how.timeout or max(self._patience(), INSTRUMENT_PATIENCE_S),
+            still_s=self._stillness(experiment, state),
             left_s=self.budget_s - self.elapsed(),
             is_first=not state.trials,
             is_guess=self._is_guess,
@@ -223,6 +229,20 @@ class Laboratory:
         first = max(LEAST_PATIENCE_S, FIRST_PATIENCE * self.budget_s)
         return max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else first
 
+    def _stillness(self, experiment: str, state: Investigation) -> float:
+        """After so many seconds without progress a run hangs, where it is not known how long runs take."""
+        if self.context.how.timeout or _asks_for_time(experiment, state):
+            return math.inf
+        if not state.trials:
+            return max(standstill.LEAST_S, standstill.OF_BUDGET * self.budget_s)
+        return standstill.AGAIN_S if state.symptom == "hang" else math.inf
+
+    def _longer(self) -> float:
+        """For a run that says whether a program which stood still is only slow. Where no kernel is known to hang, nothing else can be
+        tried: it gets all the time that is left."""
+        share = LONGER * self.budget_s if self.context.stuck else self.budget_s - self.elapsed() - AT_THE_END_S
+        return max(LEAST_PATIENCE_S, share)
+
     @property
     def _is_guess(self) -> bool:
         """Nobody has said how long the program takes, and no run has ended: one that still makes calls is slow, not stuck."""
@@ -238,11 +258,18 @@ class Laboratory:
                 self.context = with_learned(self.context, learn(case, kept_facts(self.folder / trial.folder)))
 
 
+def _asks_for_time(experiment: str, state: Investigation) -> bool:
+    """Is it the plain run that shows whether a program which was stopped would have ended?"""
+    return experiment == PLAIN and state.symptom == "hang" and bool(state.trials)
+
+
 def _wants_lines(context: Context, experiment: str, state: Investigation) -> bool:
     """In a Python program the line is part of the verdict. Plain runs stay as they are, but for the one that repeats what is settled: it
-    has the callers of the functions that allocate and launch. Runs that look inside kernels take long anyway, so they have them, too."""
+    has the callers of the functions that allocate and launch, and those that complete a decision about a launch that faults every time.
+    Runs that look inside kernels take long anyway, so they have them, too."""
     if experiment == PLAIN:
-        return state.symptom == "settled" and bool(state.trials)
+        decides = any(trial.experiment in which_memory.CAUSE for trial in state.trials)
+        return decides or (state.symptom == "settled" and bool(state.trials))
     return "python" in context.frameworks or base(experiment) in LOOKING_INSIDE
 
 
@@ -252,15 +279,29 @@ def _result(trial: Trial, case: Case) -> Result:
 
 
 def _counted(case: Case, experiment: str, folder: Path) -> Case:
-    return _without_intended_nan(case, folder / OUTPUT) if experiment == NUMBERS else case
+    return _with_printed_nan(case, folder / OUTPUT) if experiment == NUMBERS else case
 
 
-def _without_intended_nan(case: Case, output: Path) -> Case:
-    """Programs compute NaN on purpose, to mark what is missing. In a run that passed, one counts only if the program printed it."""
-    with contextlib.suppress(OSError):
-        if case.outcome.failed or PRINTED_NAN.search(output.read_bytes()):
-            return case
-    return replace(case, diagnosis=tuple(entry for entry in case.diagnosis if entry.cause != "not-a-number"))
+def _with_printed_nan(case: Case, output: Path) -> Case:
+    """Programs compute NaN on purpose, to mark what is missing. In a run that passed, one counts only if the program printed it. The first
+    one of a run whose output has a NaN is where that comes from."""
+    try:
+        printed = PRINTED_NAN.search(output.read_bytes()) is not None
+    except OSError:
+        printed = False
+    if printed:
+        return replace(case, diagnosis=tuple(map(_printed, case.diagnosis)))
+    if case.outcome.failed:
+        return case
+    return replace(case, diagnosis=tuple(entry for entry in case.diagnosis if entry.cause != NAN))
+
+
+def _printed(entry: Diagnosis) -> Diagnosis:
+    if entry.cause != NAN or entry.status != "likely":
+        return entry
+    seen = Evidence("the program's output has a NaN, and this launch computed the first one")
+    reason = "This is the first NaN of the run, and the program printed one."
+    return replace(entry, status="confirmed", reason=reason, evidence=(*entry.evidence, seen))
 
 
 def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
@@ -277,7 +318,8 @@ def _faulting_launch(state: Investigation) -> int | None:
 def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
     """Once the runs show that a missing order is the cause: the case of the plain run that completes them, which says so."""
     trials = (*state.trials, trial)
-    return _with_entry(ordered.entry(trials, case, facts) or exchanged.entry(trials, facts), case, trial, facts)
+    found = ordered.entry(trials, case, facts) or exchanged.entry(trials, facts) or which_memory.entry(state, trial, case, facts)
+    return _with_entry(found, case, trial, facts)
 
 
 def _with_entry(entry: Diagnosis | None, case: Case, trial: Trial, facts: Sequence[Facts]) -> tuple[Case, Trial]:
@@ -369,9 +411,10 @@ def _was_less(entry: Diagnosis, state: Investigation) -> bool:
 
 
 def first_failing(directory: Path, state: Investigation) -> Case:
-    """The case that a report is made of: the first plain run that failed, else the first run."""
+    """The case that a report is made of: the first plain run that failed, else the first that ended."""
     plain = [trial for trial in state.trials if trial.experiment == PLAIN]
-    chosen = next((trial for trial in plain if trial.outcome == "reproduced"), plain[0])
+    ended = [trial for trial in plain if trial.outcome != "timeout"] or plain  # one that was stopped too early says nothing
+    chosen = next((trial for trial in plain if trial.outcome == "reproduced"), ended[0])
     case = casefile.read(directory / chosen.folder)
     prefix = f"{chosen.folder}/" if chosen.folder else ""
     processes = tuple(replace(process, trace=f"{prefix}{process.trace}") for process in case.processes)
@@ -387,9 +430,7 @@ def _why_lost(error: Exception, folder: Path) -> str:
     """Why a run says nothing; a bug of ours is kept for a report."""
     if isinstance(error, UserError):
         return str(error).rstrip(".")
-    with contextlib.suppress(OSError):
-        (folder / BUG).write_text(traceback.format_exc())
-    return f"the analysis failed, which is a bug in gpudx: please report {folder / BUG}"
+    return f"the analysis failed, which is a bug in gpudx: please report {keep(folder, traceback.format_exc())}"
 
 
 def _is_asked(module: Experiment) -> bool:

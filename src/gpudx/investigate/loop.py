@@ -24,10 +24,11 @@ from gpudx.investigate.choice import (
     plain_runs,
     recheck,
 )
+from gpudx.investigate.conclude import entries_of
 from gpudx.investigate.decisive import answered, clean, is_steady, next_step
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.order_experiments import told_of_order
-from gpudx.investigate.prediction import TWICE
+from gpudx.investigate.prediction import REPEATS, SHOWS, TWICE
 from gpudx.investigate.suspects import Suspect, best_entries, has_python_line, shows, suspects
 from gpudx.investigate.user_experiments import told
 from gpudx.investigate.verdicts import CONFIRMING, judge
@@ -152,9 +153,11 @@ def without_news(state: Investigation, experiment: str) -> Investigation:
 def with_run(state: Investigation, result: Result) -> Investigation:
     """The state with one more run. The first plain run that failed says what is looked for; until then, the record does."""
     first = not state.trials
+    if state.symptom == "hang" and _ends_by_itself(result.trial):
+        state = _only_slow(state)
     state = replace(state, trials=(*state.trials, result.trial), stopped="", reason="")
     if state.failure is None and result.trial.experiment == PLAIN:
-        if first or result.failure is not None:
+        if first or result.failure is not None or not state.symptom:
             state = replace(state, symptom=result.symptom)
         if result.failure is not None:
             return replace(state, failure=result.failure, before=result.diagnosis)
@@ -172,6 +175,17 @@ def with_run(state: Investigation, result: Result) -> Investigation:
     ]
     before = tuple(with_callers(one, result.diagnosis) for one in state.before)
     return replace(state, before=before, found=(*state.found, *new))
+
+
+def _ends_by_itself(trial: Trial) -> bool:
+    """Did a run of a program that seemed to hang come to its end? Instruments make it slower, and show nothing where they left a loop."""
+    return trial.outcome not in ("not reached", "tool missing") and trial.ending != HUNG and not trial.shown
+
+
+def _only_slow(state: Investigation) -> Investigation:
+    """The program ends if it is given more time: the runs that were stopped say nothing."""
+    stopped = tuple(replace(one, outcome="timeout") if one.ending == HUNG else one for one in state.trials)
+    return replace(state, trials=stopped, failure=None, before=(), found=(), symptom="", also=())
 
 
 def _only_adds_the_line(entry: Diagnosis, known: Diagnosis) -> bool:
@@ -206,6 +220,8 @@ def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limi
             return Plan(step.experiment, step.runs, step.why)
         if state.symptom == "settled" or answered(state) or state.failure is None or is_steady(state):
             return _asked_and_rechecked(seen, lab, level(state, lab)) if state.failure else None
+    if _is_decided_by_no_rate(state, seen, lab):
+        return _asked_and_rechecked(seen, lab, level(state, lab))
     on_record = state.failure is None and (bool(state.table) or can_flip(lab.costs))
     wanted = ENOUGH_FAILURES if on_record else plain_runs(seen[PLAIN])
     if wanted > len(seen[PLAIN].trials) and not _rate_must_do(seen[PLAIN], lab, limits):
@@ -223,6 +239,26 @@ def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limi
         return again or asked or flip
     least = PARTLY / 2 if any(row.status == "confirmed" for row in state.table) else 0.0
     return next_experiment(_standing(state, lab), seen, lab.costs, level(state, lab), least)
+
+
+def _is_decided_by_no_rate(state: Investigation, seen: Mapping[str, Observed], lab: Lab) -> bool:
+    """Does a wrong result come in every plain run, and can no experiment confirm a cause that is suggested? Then more runs of instruments
+    that showed nothing only refute what nobody suggested."""
+    plain = seen[PLAIN].rate
+    if not lab.is_planned or state.symptom != "wrong result" or plain.runs < REPEATS or plain.failures < plain.runs:
+        return False
+    named = [one for one in _standing(state, lab) if one.entry]
+    return bool(named) and not any(_may_confirm(one, name, seen) for one in named for name in lab.costs)
+
+
+def _may_confirm(one: Suspect, experiment: str, seen: Mapping[str, Observed]) -> bool:
+    """Is there a prediction that would confirm it, and that no run has come out against yet?"""
+    so_far = seen.get(experiment, Observed(experiment))
+    expects = one.expects(experiment)
+    if expects in SHOWS:
+        return not so_far.trials or bool(so_far.showed(one.shown_as))
+    useless = so_far.rate.failures or so_far.silent.total()
+    return expects in ("gone", "may go", "rarer", "more often") and not useless
 
 
 def _asked_and_rechecked(seen: Mapping[str, Observed], lab: Lab, share: float) -> Plan | None:
@@ -253,7 +289,8 @@ def _stop(
     """The named reason to stop now; "" to go on."""
     plain = seen[PLAIN]
     quiet = plain.rate.failures < min(TWICE, plain.rate.runs)
-    if lab.is_planned and plan is None and (state.symptom == "settled" or (state.symptom and answered(state))):
+    shown = state.symptom != "" and answered(state) and (state.symptom != "no failure" or _is_likely(state))
+    if lab.is_planned and plan is None and (state.symptom == "settled" or shown):
         return "settled"
     if lab.is_planned and state.symptom == "no failure" and plan is None and (lab.launches or lab.threads):
         return "settled" if _is_likely(state) else "no fault found"
@@ -277,12 +314,13 @@ def _expected(seen: Mapping[str, Observed], lab: Lab, plan: Plan) -> float:
     alike = seen.get(plan.experiment)
     factor = 1.0 if alike else lab.costs.get(plan.experiment, 1.0)
     times = [trial.seconds for trial in (alike or seen[PLAIN]).trials if alike or trial.ending != HUNG]
-    return factor * sum(times) / len(times) if times else 0.0
+    hung = [trial.seconds for trial in seen[PLAIN].trials if trial.ending == HUNG]
+    return factor * sum(times) / len(times) if times else min(hung, default=0.0)
 
 
 def _is_likely(state: Investigation) -> bool:
-    """Did an instrument show something that is likely the cause, though no run failed by itself?"""
-    return any(entry.status in ("confirmed", "likely") for entry in best_entries(state).values())
+    """Is there something that is likely the cause, though no run failed by itself? Only what the verdict names counts."""
+    return any(entry.status in ("confirmed", "likely") for entry in entries_of(state))
 
 
 def _confirmed(table: tuple[Row, ...]) -> list[str]:
@@ -304,8 +342,10 @@ def _ended(state: Investigation, stopped: Stop) -> Investigation:
 
 def _reason(state: Investigation, stopped: Stop) -> str:
     plain = observed(state.trials)[PLAIN]
-    rate = f"It failed in {plain.rate.failures} of {plural(plain.rate.runs, 'plain run')}"
-    fits = f" (failure rate: {plain.range})" if plain.rate.runs >= ENOUGH_FOR_A_RATE else ""
+    did = "did not end" if state.symptom == "hang" else "failed"
+    rate = f"It {did} in {plain.rate.failures} of {plural(plain.rate.runs, 'plain run')}"
+    comes_and_goes = 0 < plain.rate.failures < plain.rate.runs
+    fits = f" (failure rate: {plain.range})" if plain.rate.runs >= ENOUGH_FOR_A_RATE and comes_and_goes else ""
     passed = "The plain run passed" if plain.rate.runs == 1 else f"All {plain.rate.runs:,} plain runs passed"
     if stopped == "no fault found":
         return f"{rate if plain.rate.failures else passed}. {clean(state)}"
@@ -313,7 +353,9 @@ def _reason(state: Investigation, stopped: Stop) -> str:
         more = "" if plain.rate.failures else "; without a failure there is nothing to compare"
         return f"{rate}{fits}{more}."
     if stopped == "nothing to investigate":
-        return f"{rate}, and no GPU API call was seen in them: no experiment here touches what the program does."
+        return f"{rate}, and no GPU API call was seen in them: no experiment changes anything that the program does."
+    if state.symptom == "no failure" and state.failure is None and not _is_likely(state):
+        return f"{passed}. {clean(state)}{_advice(stopped, plain)}"
     told = f"{rate}{fits}" if plain.rate.failures or not plain.rate.runs else passed
     return f"{told}. {_standings(state.table)}{_advice(stopped, plain)}"
 
@@ -336,5 +378,5 @@ def _advice(stopped: Stop, plain: Observed) -> str:
         return " Continue with: gpudx investigate CASE."
     rare = stopped != "settled" and plain.rate.runs >= MOST_PLAIN
     return (
-        " It is so rare that more runs show little; look for a smaller program that fails more often." if rare else ""
+        " It is too rare for more runs to help; look for a smaller program that fails more often." if rare else ""
     )

@@ -63,9 +63,8 @@ class Observed:
     @cached_property
     def unmoved(self) -> bool:
         """Fresh memory held unlike things, and all that the program was given, printed and returned was the same."""
-        alike = {(t.outcome, t.ending, t.fingerprints, t.given, t.output) for t in self.trials}
-        known = all(t.given and t.output for t in self.trials)
-        return known and len(alike) == 1 and {t.fresh for t in self.trials} >= set(UNLIKE)
+        given = {(t.fingerprints, t.given) for t in self.trials}
+        return self.looks_alike and len(given) == 1 and all(t.given for t in self.trials)
 
     @cached_property
     def looks_alike(self) -> bool:

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from gpudx import pipeline
 from gpudx.facts import Facts, copy_offsets, exchangeable, transfers
+from gpudx.facts.allocated import freed_before
 from gpudx.facts.parts import can_be_apart
+from gpudx.investigate import standstill
 from gpudx.investigate.loop import OutOfTime
 from gpudx.lab import at_sites, criteria
 from gpudx.lab.experiments import PLAIN, Context, Seen, base, every
@@ -38,6 +40,7 @@ class Job:
     stacks: bool = False  # of each launch
     patience_s: float = field(default=math.inf, compare=False)  # after so many seconds a run hangs
     inside_s: float = field(default=math.inf, compare=False)  # the same where an instrument looks at the device's work
+    still_s: float = field(default=math.inf, compare=False)  # without any progress on the device, while the host waits
     left_s: float = field(default=math.inf, compare=False)  # of the budget
     is_first: bool = field(default=False, compare=False)
     is_guess: bool = field(default=False, compare=False)  # nobody knows yet how long the program takes
@@ -62,6 +65,8 @@ class Learned:
     offsets: tuple[str, ...]
     exchanges: tuple[str, ...]
     stuck: str
+    frees: bool
+    on_host: bool
     seen: Seen
 
 
@@ -94,7 +99,9 @@ def make(job: Job, folder: Path) -> Made:
         how = replace(_pinned(how, job.launch), stacks=how.stacks or job.stacks)
         patience = job.patience(_looks_inside(how))
         how = replace(how, timeout=min(patience, max(SHORTEST_S, job.left_s)))
-        run = run_recorded(words, folder, how)
+        still_s = job.still_s * (standstill.INSIDE if _looks_inside(how) else 1)
+        stuck = standstill.Standstill(folder / TRACES, still_s) if math.isfinite(still_s) else None
+        run = run_recorded(words, folder, how, is_stuck=stuck)
         if run.returncode == 0:
             run = replace(run, wrong=criteria.wrong(context.asked, folder / OUTPUT, how.extra_env))
     if run.interrupted:
@@ -102,7 +109,8 @@ def make(job: Job, folder: Path) -> Made:
     quiet = _quiet_for(folder) if run.timed_out else 0.0
     hung = run.timed_out and not run.ended_early
     # By the budget. What a first run did until then is worth reporting, if it made calls.
-    cut_off = how.timeout != patience and (not job.is_first or not math.isfinite(quiet))
+    stood_still = run.timed_out and how.timeout is not None and run.duration_s < how.timeout
+    cut_off = not stood_still and how.timeout != patience and (not job.is_first or not math.isfinite(quiet))
     if hung and (cut_off or (job.is_guess and quiet < STILL_WORKING_S)):
         raise OutOfTime
     analysis = pipeline.diagnose_run(run, words, folder)
@@ -142,6 +150,8 @@ def learn(case: Case, facts: Sequence[Facts]) -> Learned:
         offsets=next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
         exchanges=next(filter(None, map(exchangeable.pairs, facts)), ()),
         stuck=_stuck(case),
+        frees=any(map(_frees, facts)),
+        on_host=any(one.objects.on_host.any() for one in facts),
         seen=Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done),
     )
 
@@ -162,6 +172,8 @@ def with_learned(context: Context, learned: Learned) -> Context:
         offsets=context.offsets or learned.offsets,
         exchanges=context.exchanges or learned.exchanges,
         stuck=context.stuck or learned.stuck,
+        frees=context.frees or learned.frees,
+        on_host=context.on_host or learned.on_host,
     )
 
 
@@ -225,6 +237,12 @@ def _stuck(case: Case) -> str:
     """The kernel of the launch that had not ended, where a run hung and the record names one."""
     named = [f.site.kernel for f in case.findings if f.symptom is not None and f.symptom.kind == "hang" and f.site]
     return next((kernel for kernel in named if kernel), "")
+
+
+def _frees(facts: Facts) -> bool:
+    """Was memory freed before the last piece of work was started?"""
+    work = [*facts.launches.position, *facts.graphs.position]
+    return bool(work) and bool(freed_before(facts, int(max(work)) + 1))
 
 
 def _transfers(facts: Sequence[Facts]) -> tuple[str, ...]:

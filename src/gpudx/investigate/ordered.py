@@ -27,6 +27,7 @@ from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.prediction import TWICE, passes_needed
 from gpudx.lab import at_sites
 from gpudx.lab.experiments import VARIANT, base
+from gpudx.lab.experiments.memory_kept import KEPT, ROOMY
 from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Site, Trial, Verdict
 from gpudx.model.cause_kinds import THREADS, UNORDERED
 from gpudx.text import plural
@@ -34,7 +35,7 @@ from gpudx.text import plural
 EDGE, TRANSFERS, SERIALISED = "edge", "blocking-transfers", "serialised"
 HOST_MEMORY, SHARED_MEMORY = "host-memory-changed-under-copy", "host-access-during-kernel"
 UNORDERED_ACCESS = "unordered-access"
-WITHOUT_INSTRUMENT = (EDGE, TRANSFERS)  # what their records show, plain runs have too
+WITHOUT_INSTRUMENT = (EDGE, TRANSFERS, KEPT, ROOMY)  # what their records show, plain runs have too
 SHARED = ("managed", "host", "registered")  # families of memory that host and kernels can use at once
 LEVEL = 0.01  # of a false confirmation
 FIRST_LOOK = 3  # runs with the change, before more is spent on it
@@ -226,6 +227,7 @@ def _host_memory(facts: Facts, line: Transfers, one: Observed, plain: Observed) 
                 f"with the transfer complete when its call returns{how_often}: {plural(one.rate.runs, 'run')}, no failure", (site.number,)
             ),
             _plain(one, plain),
+            *_same_pointer(facts, line.positions[0]),
             *([Evidence(f"first wait for it: {_called(wait)}", (wait.number,))] if wait else []),
         ),
         refutes_if=cause.refutes_if,
@@ -236,6 +238,15 @@ def _host_memory(facts: Facts, line: Transfers, one: Observed, plain: Observed) 
         ),
         observed=True,
     )
+
+
+def _same_pointer(facts: Facts, position: int) -> Iterator[Evidence]:
+    """A staging buffer that is filled again too early, as where a ring does not advance."""
+    again = facts.host_copies.again_from(position)
+    if len(again):
+        site = facts.sites.at(int(again[0]))
+        more = f", and {plural(len(again) - 1, 'later copy', 'later copies')}" if len(again) > 1 else ""
+        yield Evidence(f"{_called(site)} is passed the same host pointer{more}", (position + 1, site.number))
 
 
 def _summary(facts: Facts, position: int, site: Site, wait: Site | None) -> str:
@@ -258,10 +269,7 @@ def _is_source(facts: Facts, position: int) -> bool:
 
 def _is_overwritten(facts: Facts, position: int) -> bool:
     """Is the same host memory the source of a later copy? Then it was filled again, not freed."""
-    table = facts.host_copies.table
-    mine = table[table["position"] == position]
-    later = table[(table["position"] > position)]
-    return bool(len(mine)) and bool((later["address"] == mine[0]["address"]).any())
+    return bool(len(facts.host_copies.again_from(position)))
 
 
 USE_MAP = ("Wait for the map's event before the memory is used, or make the map block.",)

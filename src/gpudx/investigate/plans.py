@@ -25,6 +25,8 @@ LOOPS = "checked-loops"
 RUNTIME = Step("runtime-errors", "calls that the runtime refuses by itself")
 DUMP = Step("dump", "the faulting instruction and its registers, from the device")
 FENCED = Step("fenced", "accesses past the end of a buffer, or after its release")
+FENCED_SERIALISED = Step("fenced-serialised", "which launch wrote past the end of a buffer", after="fenced")
+WHICH_MEMORY = Step("kept", "which memory the launch misses")  # as many runs as that takes: which_memory.py
 FENCED_DUMP = Step("fenced-dump", "which access hit the fence", after="fenced")
 EDGES = (
     Step("low-fenced", "accesses before the start of a buffer", unless="checked"),
@@ -39,12 +41,14 @@ INITCHECK = Step("initcheck", "reads of uninitialized memory")
 POISON = Step("poisoned", "whether the outcome depends on uninitialized memory", 4)
 GLOBAL_RACES = Step("global-races", "races between blocks in global memory")
 SHARED_MEMORY = Step("shared-memory", "uninitialized shared memory, races with atomics, and absent lanes of warps")
+SHARED_AGAIN = Step("shared-again", "whether the outcome depends on uninitialized shared memory")  # uninitialized.py
 NUMBERS_OPENCL = Step("checked-numbers", "where the first NaN comes from")
 NUMBERS = Step("numbers", "where the first NaN or infinity comes from")
-INSIDE = (CHECKED, FENCED, MEMCHECK, FENCED_DUMP)  # a dump takes many times as long as memcheck
+INSIDE = (CHECKED, FENCED, FENCED_SERIALISED, MEMCHECK, FENCED_DUMP)  # a dump takes many times as long as memcheck
 RACES = Step("races", "whether ordering the two operations of a race fixes it")  # as many runs as that takes: ordered.py
 HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
 HEAP = Step("host-heap", "whether host memory is large enough and still there")
+ORDER_FIRST = Step("order-first", "whether a missing wait is the cause")  # one run; more only where it passes
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
 EXCHANGED = Step("exchanged", "whether two arguments are swapped")  # as many runs as that takes: exchanged.py
 SCALED = Step("scaled-offset", "whether an offset is in elements instead of bytes")
@@ -54,6 +58,8 @@ ORDER = (
     Step("one-thread", "whether host threads matter", 2),
     Step("watched", "writes that land in other buffers"),
 )
+SERIALISED = Step("serialised", "which launch the device stops in")
+LONGER = Step("recorded", "whether it ends with more time", 2)  # of a program that was stopped early
 QUIETLY = Step("recorded", "whether it fails sometimes", QUIET)
 REPEATS = Step("recorded", "whether it fails every time", 3)
 PLANS: dict[FailureClass, tuple[Step, ...]] = {
@@ -63,17 +69,20 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         MEMCHECK,
         CHECKED,
         DUMP,
+        WHICH_MEMORY,
         FENCED,
+        FENCED_SERIALISED,
         FENCED_DUMP,
         *EDGES,
         SYNCCHECK,
         RACECHECK,
         INITCHECK,
         POISON,
-        Step("serialised", "which launch the device stops in"),
+        SERIALISED,
         REPEATS,
     ),
     "crash": (
+        WHICH_MEMORY,
         *INSIDE,
         *EDGES,
         HEAP,
@@ -86,15 +95,28 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         REPEATS,
         *ORDER,
     ),
-    "hang": (Step(LOOPS, "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE[1:], *EDGES),
+    "hang": (
+        Step(LOOPS, "loops that never end"),
+        Step("dump", "where the threads are, and what they wait for"),
+        LONGER,
+        CHECKED,
+        SYNCCHECK,
+        MEMCHECK,
+        INITCHECK,
+        RACECHECK,
+        *INSIDE[1:],
+        *EDGES,
+    ),
     "wrong result": (
         RUNTIME,
         RACES,
+        ORDER_FIRST,
         *INSIDE,
         SYNCCHECK,  # threads that miss a barrier race, too
         RACECHECK,
         GLOBAL_RACES,
         SHARED_MEMORY,
+        SHARED_AGAIN,
         INITCHECK,
         HEAP,
         HOST_MEMORY,
@@ -111,12 +133,14 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
     ),
     "no failure": (
         RUNTIME,
+        RACES,
         *INSIDE,
         INITCHECK,
         SYNCCHECK,
         RACECHECK,
         GLOBAL_RACES,
         SHARED_MEMORY,
+        SHARED_AGAIN,
         NUMBERS,
         NUMBERS_OPENCL,
         HEAP,

@@ -17,10 +17,10 @@ from gpudx.facts.accesses import READ, WRITE
 from gpudx.facts.given_memory import uses
 from gpudx.facts.objects import FAMILIES, KINDS
 from gpudx.lab.poisoned import UNLIKE
-from gpudx.model import Allocation, Diagnosis, Evidence, Guilty, Investigation, Trial
+from gpudx.model import Allocation, Case, Diagnosis, Evidence, Guilty, Investigation, Trial
 from gpudx.text import plural
 
-POISONED, SHARED_MEMORY, CAUSE = "poisoned", "shared-memory", "read-before-write"
+POISONED, SHARED_MEMORY, CAUSE, MISUSE = "poisoned", "shared-memory", "read-before-write", "barrier-misuse"
 FIRST = len(UNLIKE) + 1  # each pattern once, and the first one again
 PER_PATTERN = 3  # so that an outcome which alternates by chance is not taken for a dependence
 SHOWN = 4
@@ -33,8 +33,13 @@ FROM_DEVICE = [FAMILIES.index(name) for name in ("", "device", "pitched", "async
 
 def runs_wanted(trials: Sequence[Trial]) -> int:
     """A few runs; more where the outcomes so far differ by pattern and by nothing else."""
+    return PER_PATTERN * len(UNLIKE) if seems_to_depend(trials) else FIRST
+
+
+def seems_to_depend(trials: Sequence[Trial]) -> bool:
+    """Do the outcomes so far differ by pattern and by nothing else, with one pattern tried twice?"""
     mine = [trial for trial in trials if trial.experiment == POISONED]
-    return PER_PATTERN * len(UNLIKE) if len(mine) >= FIRST and _by_pattern(mine) else FIRST
+    return len(mine) >= FIRST and _by_pattern(mine)
 
 
 def depends(trials: Sequence[Trial]) -> bool:
@@ -43,12 +48,102 @@ def depends(trials: Sequence[Trial]) -> bool:
     return len(mine) >= PER_PATTERN * len(UNLIKE) and _by_pattern(mine)
 
 
-def without_unused(trial: Trial, state: Investigation) -> Trial:
-    """A run with other content in fresh shared memory that ends and prints as a plain run does shows no dependence on it."""
+def without_unused(trial: Trial, state: Investigation, diagnosis: Sequence[Diagnosis]) -> Trial:
+    """A run with other undefined values that ends and prints as a plain run does shows no dependence on them."""
     plain = {(one.ending, one.output) for one in state.trials if one.experiment == "recorded"}
-    if trial.experiment != SHARED_MEMORY or CAUSE not in trial.shown or (trial.ending, trial.output) not in plain:
+    if trial.experiment != SHARED_MEMORY or (trial.ending, trial.output) not in plain:
         return trial
-    return replace(trial, shown=tuple(cause for cause in trial.shown if cause != CAUSE))
+    certain = {entry.cause for entry in diagnosis if not is_of_shared(entry)}
+    unused = {entry.cause for entry in diagnosis if is_of_shared(entry)} - certain
+    return replace(trial, shown=tuple(cause for cause in trial.shown if cause not in unused))
+
+
+SAME_FILL = "whether the outcome depends on uninitialized shared memory"
+SAME_PLAIN = "whether it ends the same way each time"
+
+
+def next_of_shared(trials: Sequence[Trial]) -> tuple[str, str] | None:
+    """The run (and what it is for) that is still needed to say whether the outcome depends on what fresh shared memory holds."""
+    plain, filled = _plain_and_filled(trials)
+    if not any(map(_shows_undefined, filled)) or _way_to_compare(plain, filled) is None:
+        return None
+    if len(plain) < PER_PATTERN:
+        return "recorded", SAME_PLAIN
+    return (SHARED_MEMORY, SAME_FILL) if len(filled) < PER_PATTERN else None
+
+
+def depends_on_shared(trials: Sequence[Trial]) -> bool:
+    """Did all plain runs end in one way, and all with other content in fresh shared memory in another?"""
+    plain, filled = _plain_and_filled(trials)
+    enough = min(len(plain), len(filled)) >= PER_PATTERN and all(map(_shows_undefined, filled))
+    return enough and _way_to_compare(plain, filled) is not None
+
+
+def ends_otherwise(trials: Sequence[Trial]) -> bool:
+    """Did a run with other undefined values end as no plain run did?"""
+    plain, filled = _plain_and_filled(trials)
+    return bool({trial.ending for trial in filled} - {trial.ending for trial in plain})
+
+
+def shared_entry(trials: Sequence[Trial], case: Case) -> Diagnosis | None:
+    """The diagnosis, once it is shown; `case` is of the run with checks that completed it. Lanes that are not there come first: what they
+    give may be stored in shared memory."""
+    undefined = sorted(filter(is_of_shared, case.diagnosis), key=lambda one: one.cause == CAUSE)
+    seen = next(iter(undefined), None)
+    if seen is None or not depends_on_shared(trials):
+        return None
+    plain, filled = _plain_and_filled(trials)
+    by_output = _way_to_compare(plain, filled) == "output"
+    ends = "prints something else" if by_output else f"ends with {_ending(filled[0])}"
+    return replace(
+        seen,
+        status="confirmed",
+        summary=f"{seen.summary.rstrip('.')}, and the result depends on it: with another value there, the program {ends}.",
+        evidence=(
+            Evidence(f"with 0x7f7f7f7f in place of undefined values, {_ran(filled, by_output)}"),
+            Evidence(f"without that change, {_ran(plain, by_output)}"),
+            *seen.evidence,
+        ),
+        refutes_if="The value is defined when it is read, or the result does not depend on it.",
+        reason="The outcome changes with the value that was read, and with nothing else between these runs.",
+        observed=True,
+    )
+
+
+def is_of_shared(entry: Diagnosis) -> bool:
+    """A value that the hardware leaves undefined: of shared memory that was not written, or of a lane that is not there."""
+    space = entry.access.space if entry.access and entry.access.kind == "read" else ""
+    return (entry.cause, space) in ((CAUSE, "shared"), (MISUSE, "warp"))
+
+
+def _shows_undefined(trial: Trial) -> bool:
+    return CAUSE in trial.shown or MISUSE in trial.shown
+
+
+def _ran(trials: Sequence[Trial], by_output: bool) -> str:
+    """ "3 of 3 runs ended with exit status 1"."""
+    what = f"printed the same (SHA-256 {trials[0].output[:8]})" if by_output else f"ended with {_ending(trials[0])}"
+    return f"{len(trials)} of {plural(len(trials), 'run')} {what}"
+
+
+def _ending(trial: Trial) -> str:
+    """ "exit status 1" for "exit:1"."""
+    kind, _, what = trial.ending.partition(":")
+    return {"passed": "exit status 0", "exit": f"exit status {what}", "timeout": "a timeout"}.get(kind, what or kind)
+
+
+def _plain_and_filled(trials: Sequence[Trial]) -> tuple[list[Trial], list[Trial]]:
+    counted = [trial for trial in trials if trial.outcome in ("reproduced", "passed", "another failure")]
+    return [t for t in counted if t.experiment == "recorded"], [t for t in counted if t.experiment == SHARED_MEMORY]
+
+
+def _way_to_compare(plain: Sequence[Trial], filled: Sequence[Trial]) -> str | None:
+    """What differs between the two, and is the same in all runs of each: how the program ended, or else what it printed."""
+    for way in ("ending", "output"):
+        own, others = ({str(getattr(trial, way)) for trial in some} for some in (plain, filled))
+        if len(own) == len(others) == 1 and own != others and "" not in own | others:
+            return way
+    return None
 
 
 def _by_pattern(trials: Sequence[Trial]) -> bool:

@@ -42,9 +42,9 @@ def _single(where: str, one: Observed, plain: Observed, level: float) -> str:
     change = compare(plain.rate, one.rate, level) if one.rate.runs >= TWICE else "unsettled"
     if not one.rate.runs:
         notes = dict.fromkeys(trial.note for trial in one.trials if trial.note)
-        return f"Nothing is known of {where}: {'; '.join(notes) or one.text}."
+        return f"Nothing is known about {where}: {'; '.join(notes) or one.text}."
     if change == "lower" and plain.after(one).rate.failures < TWICE:
-        return f"It is not known whether {where} matters, since plain runs have not failed again since: {rates}."
+        return f"It is not known whether {where} matters, because plain runs have not failed again: {rates}."
     if change != "unsettled":
         less = "less" if change == "lower" else "more"
         return f"With {where} it fails {less} often: {rates}{HIDES if change == 'lower' else ''}."
@@ -85,7 +85,7 @@ def _where(asked: Asked, fails: Mapping[str, bool | None]) -> str:
 
 def _unsplit(name: str, bad: Sequence[str], good: Sequence[str], open_: Sequence[str]) -> str:
     if not open_:
-        return f"It fails at every value of {name} that was tried, or the program does not look at {name}"
+        return f"It fails at every value of {name} that was tried, or the program does not use {name}"
     known = f"It fails at {name}={_list(bad)}{f', in no run at {_list(good)}' if good else ''}"
     return f"{known}; {_list(open_)} is not known yet, so no boundary is known"
 

@@ -91,7 +91,7 @@ class Accesses(Arithmetic):
             if where != "g" or "uninit" not in self.checks:
                 return f"({first}1)" if first else ""
             check = "gdx_light_in"
-        site = self.site("access", node, proved)
+        site = self.site("access", node, proved, how, roots)
         first += self._hint()
         mode = self.mode(how, node.type, roots)
         guard = f"{check}{align}(gdx, {address}, sizeof({self.source(node)}), {bounds}, {site}u, {mode})"
@@ -174,7 +174,7 @@ class Accesses(Arithmetic):
         if watched:
             self.now.checked += 1
             proved = [self._provable_array(group) for group in self._groups(subscripts)]
-            site = self.site("access", node, all(proved) and bool(proved))
+            site = self.site("access", node, all(proved) and bool(proved), how, [("object", root.declared)])
             bounds = self._bounds_of(("object", root.declared), own)
             address = f"(ulong)&({self.source(node)})"
             return (
@@ -190,7 +190,7 @@ class Accesses(Arithmetic):
             proved_here = self._provable_array(group)
             if proved_here and self.light is not None:
                 continue
-            site = self.site("access", node, proved_here)
+            site = self.site("access", node, proved_here, how, [("object", root.declared)])
             guards.append(f"gdx_ix(gdx, {linear}, {total}u, {bytes_each}u, {number}u, {site}u, {how}u)")
         return " && ".join(guards).join("()") if guards else ""
 
@@ -224,7 +224,7 @@ class Accesses(Arithmetic):
             self._miss()
             return text
         self.now.checked += 1
-        site = self.site("access", node)
+        site = self.site("access", node, False, how, roots)
         hint = self._hint()
         raw = self.shape(node)
         rest = f"sizeof({raw}), {bounds}, {site}u, {self.mode(how, node.type, roots)}"

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from gpudx.kernel_checks.cl_types import FLOATS, plain
+from gpudx.kernel_checks.cl_types import INTS as WHOLE
 from gpudx.kernel_checks.limits import Limits
 from gpudx.kernel_checks.syntax import Node
 
+# Functions that are NaN or infinite for some finite numbers, with how many of their operands decide that.
+PARTIAL = re.compile(
+    r"(?:native_|half_)?(?:r?sqrt|log(?:2|10)?|exp(?:2|10)?|pow[nr]?|divide|recip)|log1p|acos|asin|acosh|atanh|acospi|asinpi|fmod|remainder"
+)
+WISHED = re.compile(r"\b(?:INFINITY|NAN|HUGE_VALF?|nan|__builtin_(?:inf|huge_val|nan)f?)\b")
+MOST_OPERANDS = 2
+SLOTS = 8  # operations of a statement whose operands are kept apart (prelude.py)
+MOST_LOADS, DEEPEST = 3, 4  # elements that operands come from, and variables on the way to them
 LOADS = ("vload", "read_image", "as_float", "as_double")  # numbers that are not computed where they first appear
 
 
@@ -76,9 +86,52 @@ class Arithmetic(Limits):
     def _nan(self, node: Node, text: str) -> str:
         """A number that is computed here: the first of a work-item that is NaN or infinite is reported."""
         kind = self._number(node)
-        if kind and self._computed(node) and not self._is_load(self._bare(node)):
-            return f"gdx_nan_{kind}(gdx, {text}, {self.site('nan', node)}u)"
-        return text
+        if not kind or not self._computed(node) or self._is_load(self._bare(node)):
+            return text
+        if WISHED.search(self.source(node)):
+            return self._came_in(node, text)  # the program asks for it by name
+        inner = [number for one, number in self.operations if node.start <= one.start and one.end <= node.end]
+        if inner and kind in ("float", "double"):
+            return f"gdx_from_{kind}(gdx, {text}, {self.site('nan', node)}u, {min(inner)}u, {max(inner)}u)"
+        return f"gdx_nan_{kind}(gdx, {text}, {self.site('nan', node)}u)"
+
+    def _made_by(self, node: Node, operands: list[tuple[Node, str]]) -> str | None:
+        """A division or a call that can make a NaN or an infinity of other numbers: it keeps its operands, for the report of the statement
+        that it belongs to. None: another expression."""
+        kind, divides = self._number(node), node.kind == "BINARY_OPERATOR" and node.operator == "/"
+        if kind not in ("float", "double") or not 0 < len(operands) <= MOST_OPERANDS:
+            return None
+        if not divides and (node.kind != "CALL_EXPR" or not PARTIAL.fullmatch(node.name)):
+            return None
+        own = node.type.get_canonical().kind.name
+        allowed = (*FLOATS, *WHOLE) if divides else (own,)  # a call with another type is a call of another function
+        if any(one.type.get_canonical().kind.name not in allowed for one, _ in operands):
+            return None
+        first = MOST_OPERANDS * (len(self.operations) % SLOTS)
+        kept = [(one, f"gdx_op_{kind}(gdx, {first + at}u, {text})") for at, (one, text) in enumerate(operands)]
+        number = self.site("nan", node)
+        self.operations.append((node, number))
+        texts = tuple(" ".join(self.source(one).split())[:60] for one, _ in operands)
+        loads = dict.fromkeys(load for one, _ in operands for load in self._loads(one))
+        name = "/" if divides else node.name
+        self.sites[number - 1] = replace(self.sites[number - 1], watched=(name, *texts), loads=tuple(loads)[:MOST_LOADS])
+        return f"gdx_made_{kind}(gdx, {self.splice(node, kept)}, {number}u, {first}u, {len(operands)}u)"
+
+    def _loads(self, node: Node, depth: int = 0) -> list[tuple[str, int, str]]:
+        """Elements of arguments that a number is computed from, also through variables: text, argument, tree of the index."""
+        assert self.now is not None
+        found: list[tuple[str, int, str]] = []
+        formulas = self._formulas_of(self.now) if self.now.is_kernel else []
+        for one in node.walk() if depth < DEEPEST else ():
+            if one.kind == "ARRAY_SUBSCRIPT_EXPR" and formulas and self._number(one):
+                index = formulas[0].index_of(one)
+                if index and formulas[0].argument >= 0:
+                    found.append((" ".join(self.source(one).split())[:60], formulas[0].argument, index))
+            elif one.kind == "DECL_REF_EXPR" and (variable := self.now.variables.get(one.declared)) is not None:
+                init = self.initial(variable) if variable.kind == "VAR_DECL" else None
+                if init is not None and not self._changes(self.now.body, one.declared) and one.declared not in self.now.taken:
+                    found += self._loads(init, depth + 1)
+        return found
 
     def _came_in(self, node: Node, text: str) -> str:
         """A number that was in memory: what follows from one that is NaN already is not made here."""

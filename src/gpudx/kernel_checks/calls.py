@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from gpudx.kernel_checks.accesses import CASTS, Accesses
 from gpudx.kernel_checks.builtins import (
     ASYNC,
@@ -19,6 +22,10 @@ from gpudx.kernel_checks.plan import (
     Function,
 )
 from gpudx.kernel_checks.syntax import Node
+
+IMAGE_CALL = re.compile(r"(read|write)_image(?:f|i|ui|h)")
+IMAGE_TYPE = re.compile(r"\bimage2d_t\b")
+REPEATS = re.compile(r"CLK_ADDRESS_(?:REPEAT|MIRRORED_REPEAT)")
 
 
 class Calls(Accesses):
@@ -57,7 +64,41 @@ class Calls(Accesses):
                 self._checked_pointer(arguments[-1], parts[-1][1], f"sizeof(*({self.shape(arguments[-1])}))", WRITE),
             )
             return self.splice(node, parts)
+        if "bounds" in self.checks and (image := IMAGE_CALL.fullmatch(name)):
+            return self._image_call(node, arguments, parts, image[1] == "write")
+        return self._made_by(node, parts) or self.splice(node, parts)
+
+    def _image_call(self, node: Node, arguments: list[Node], parts: list[tuple[Node, str]], writes: bool) -> str:
+        """Coordinates in an image of two dimensions: of a write, whether they are in the image; of a read through a sampler, whether they
+        are pixels where the sampler takes them for parts of the image. The host knows a sampler that is an argument."""
+        assert self.now is not None
+        image, at = self._bare(arguments[0]), 1 if writes else 2
+        root = ("param", image.declared) if image.kind == "DECL_REF_EXPR" else ("", 0)
+        if not self.now.is_kernel or root not in self._thing_numbers or len(arguments) != 3 or not IMAGE_TYPE.search(image.type.spelling):
+            return self.splice(node, parts)
+        coordinates, kind = arguments[at], plain(arguments[at].type)
+        sampler = None if writes else self._sampler(arguments[1])
+        if kind not in ("int2", "float2") or (writes and (kind != "int2" or not self.pure(coordinates))) or sampler == ():
+            return self.splice(node, parts)
+        number = self.site("image", node)
+        self.sites[number - 1] = replace(self.sites[number - 1], uses=sampler or (), how=WRITE if writes else READ)
+        name, place = self.source(image), f"{self._thing_numbers[root]}u, {number}u"
+        size = f"get_image_width({name}), get_image_height({name}), {place}"
+        if writes:
+            return f"(gdx_image_has(gdx, {self.source(coordinates)}, {size}) ? {self.splice(node, parts)} : (void)0)"
+        parts[at] = (coordinates, f"gdx_pixel_{kind}(gdx, {parts[at][1]}, {size})")
         return self.splice(node, parts)
+
+    def _sampler(self, node: Node) -> tuple[int, ...]:
+        """The argument that a sampler is, or (-1,) for one in the source with normalized coordinates; () for others."""
+        assert self.now is not None
+        bare = self._bare(node)
+        at = next((i for i, param in enumerate(self.now.params) if param.number == bare.declared), -1)
+        if bare.kind == "DECL_REF_EXPR" and at >= 0:
+            return (at,)
+        variable = self.now.variables.get(bare.declared) or self.globals.get(bare.declared) if bare.kind == "DECL_REF_EXPR" else None
+        text = self.source(variable) if variable is not None else self.source(bare)
+        return (-1,) if "CLK_NORMALIZED_COORDS_TRUE" in text and not REPEATS.search(text) else ()
 
     def _own_call(self, node: Node, callee: Function, arguments: list[Node]) -> str:
         assert self.now is not None
@@ -93,7 +134,7 @@ class Calls(Accesses):
             self._miss()
             return text
         self.now.checked += 1
-        site = self.site("access", pointer)
+        site = self.site("access", pointer, False, how, roots)
         hint = self._hint()
         mode = self.mode(how, pointer.type.get_canonical().get_pointee(), roots)
         call = f"({hint}gdx_p{where}(gdx, {CASTS[where]}({text}), {width}, {bounds}, {site}u, {mode}))"
@@ -122,7 +163,7 @@ class Calls(Accesses):
         each = f"sizeof(*({raw}))"
         address = f"((ulong)({raw}) + (ulong)({self.source(offset)}) * {step}u * {each})"
         self.now.checked += 1
-        site = self.site("access", node)
+        site = self.site("access", node, False, WRITE if stores else READ, roots)
         mode = self.mode(WRITE if stores else READ, pointer.type.get_canonical().get_pointee(), roots)
         guard = f"{self._check('at', roots, where)}(gdx, {address}, {elements}u * {each}, {bounds}, {site}u, {mode})"
         if stores:
@@ -160,7 +201,7 @@ class Calls(Accesses):
             length = f"(ulong)({self.source(count)})"
             if "strided" in name and where == "g":
                 length = f"(({length} - 1) * (ulong)({self.source(arguments[3])}) + 1)"
-            site = self.site("access", pointer)
+            site = self.site("access", pointer, False, how, roots)
             mode = self.mode(how, pointer.type.get_canonical().get_pointee(), roots)
             guards.append(f"gdx_span(gdx, (ulong)({raw}), {length} * sizeof(*({raw})), {bounds}, {site}u, {mode})")
         if not guards:

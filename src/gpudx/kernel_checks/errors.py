@@ -1,6 +1,8 @@
-"""Why a source is left as it is."""
+"""Why a source is left as it is, and what the checks need."""
 
 from __future__ import annotations
+
+INSTALL = "pip install 'gpudx[opencl]'"  # libclang
 
 
 class Unsupported(Exception):

@@ -11,7 +11,9 @@ A tree is nested lists, because it is kept as JSON:
     ["number", 4]                       ["id", "get_global_id", 0]        ["argument", 2, "dim", type]
     [operator, type, left, right]       ["call", "max", type, ...]        ["?", type, condition, yes, no]
     ["named", "row", tree]              ["to", type, tree]                ["open", "k", type]
+    ["named", "row", tree, "", line]               a variable that is declared at this line
     ["named", "bin_of(t)", tree, "bin_of", line]   what a call of a helper function at this line returns
+    ["field", 2, "s.mult", type, offset]    a number in a struct that is argument 2
     ["counter", "k", type, first, limit, "<", step]                       ["load", "ids[t]", type, argument, tree of its index]
 Types are "i8" to "u64". Names of another function than the one that accesses memory end with APART and a number, because two functions
 can have variables of the same name.
@@ -86,8 +88,10 @@ class Formulas:
         self._shape = shape
         self._function = function
         self._caller = caller
+        self.call = call
         self._given = call.children[1:] if call is not None else []
         self._changed: dict[int, bool] = {}
+        self._parts_changed: dict[int, bool] = {}
         self._query = query or Query()
         self._home = home
         self._mark = mark
@@ -209,9 +213,14 @@ class Formulas:
         if bare.kind == "UNARY_OPERATOR" and bare.operator == "-":
             return ["-", kind, ["number", 0], self._tree(bare.children[0])]
         if bare.kind == "CONDITIONAL_OPERATOR" and len(bare.children) == 3:
-            return ["?", kind, *map(self._tree, bare.children)]
+            condition = self._tree(bare.children[0])
+            if condition[0] == "number":  # of a macro, most often
+                return self._converted(kind, bare.children[1 if condition[1] else 2])
+            return ["?", kind, condition, *map(self._tree, bare.children[1:])]
         if bare.kind == "ARRAY_SUBSCRIPT_EXPR":
             return self._load(bare, kind)
+        if bare.kind == "MEMBER_REF_EXPR":
+            return self._field(bare, kind) or self._open(bare, kind)
         return self._open(bare, kind)
 
     def _type(self, node: Node) -> str:
@@ -235,6 +244,45 @@ class Formulas:
         index = self._tree(node.children[1])
         self._query.nodes = before  # what its own index leaves open is no part of the index that is asked for
         return ["load", name, kind, argument, index]
+
+    def _field(self, node: Node, kind: str) -> Tree | None:
+        """A number in a struct that the kernel is passed by value, also where a helper function got the struct from its caller."""
+        offset, base = 0, node
+        while base.kind == "MEMBER_REF_EXPR" and base.children and not self._shape._is_arrow(base):
+            at = base.children[0].type.get_canonical().get_offset(base.name)
+            if at < 0 or at % 8:
+                return None
+            offset, base = offset + at // 8, self._shape._bare(base.children[0])
+        argument = self._struct(base)
+        return None if argument < 0 else ["field", argument, self._text(node) + self._mark, kind, offset]
+
+    def _struct(self, node: Node) -> int:
+        """The kernel's argument that a variable holds a copy of; -1: none."""
+        declared = node.declared if node.kind == "DECL_REF_EXPR" else -1
+        variable = self._function.variables.get(declared)
+        if variable is None or self._shape._is_pointer(variable) or self._changes(declared) or self._changes_parts(declared):
+            return -1
+        if variable.kind != "PARM_DECL":
+            init = self._shape.initial(variable)
+            return self._struct(self._shape._bare(init)) if init is not None else -1
+        if self._function.is_kernel:
+            return self._parameter(declared)
+        passed = self._passed(declared)
+        return self._caller._struct(self._shape._bare(passed)) if self._caller is not None and passed is not None else -1
+
+    def _changes_parts(self, declared: int) -> bool:
+        """Is a field of the variable assigned to?"""
+        if declared not in self._parts_changed:
+            self._parts_changed[declared] = any(
+                one.declared == declared
+                for node in self._function.body.walk()
+                if node.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
+                or (node.kind == "BINARY_OPERATOR" and node.operator == "=")
+                or (node.kind == "UNARY_OPERATOR" and node.operator in ("x++", "x--", "++", "--"))
+                for one in self._shape._path(node.children[0])
+                if one.kind == "DECL_REF_EXPR"
+            )
+        return self._parts_changed[declared]
 
     def _parameter(self, declared: int) -> int:
         """Which argument of the kernel it is; -1: none."""
@@ -307,7 +355,7 @@ class Formulas:
         init = self._shape.initial(variable)
         if init is None or not self._type(self._shape._bare(init)):
             return ["open", name, kind]
-        return ["named", name, self._converted(kind, init)]
+        return ["named", name, self._converted(kind, init), "", self._shape.line(variable)[1]]
 
     def _argument(self, node: Node, kind: str) -> Tree | None:
         """A parameter: of the kernel, or what the caller passes for it."""

@@ -21,6 +21,10 @@ class Way:
     kernel: str
     index: str
     argument: int = -1
+    file: str = ""  # of the call of the helper function itself, with its line and text
+    line: int = 0
+    text: str = ""
+    nth: int = 0
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,19 @@ class Site:
     hint: str = ""  # the part of the index whose value is in the report
     argument: int = -1  # of the kernel, that the index counts from
     ways: tuple[Way, ...] = ()  # of an access in a helper function, in place of `index` and `argument`
-    watched: tuple[str, ...] = ()  # of a loop: variables that it depends on, as "name type", whose values are in the report
+    # Of a loop: variables that it depends on, as "name type", whose values are in the report. Of an operation that made a NaN: its name,
+    # and its operands, whose values are in the report.
+    watched: tuple[str, ...] = ()
     guards: tuple[tuple[int, str], ...] = ()  # of an access in a kernel: arguments that conditions before it compare with, and how
+    how: int = 0  # of an access: READ, WRITE, ATOMICALLY
+    things: tuple[int, ...] = ()  # of an access: numbers of the arguments or arrays that it can be to
+    is_local: bool = False  # of an access: to local memory
+    exits: tuple[str, ...] = ()  # of a loop: conditions in its body under which it is left
+    uses: tuple[int, ...] = ()  # of a loop in a kernel: arguments that are numbers, and that it uses
+    conditional: bool = False  # of an access: not every work-item comes to it
+    loads: tuple[tuple[str, int, str], ...] = ()  # elements that an operation or a loop's end depends on
+    nth: int = 0  # how often its text is in its line before it
+    before: tuple[int, ...] | None = None  # sites to the same memory that may come before it without a barrier; None: not known
 
 
 @dataclass(frozen=True)
@@ -50,7 +65,7 @@ class Thing:
     index: int = -1  # of an argument
     element: int = 0  # bytes of one; 0: not known
     space: str = "global"  # of an argument: "local" and "constant" are others
-    layout: str = ""  # of an argument that points to structs (layouts.py)
+    layout: str = ""  # of an argument that is a struct or points to structs (layouts.py)
 
 
 @dataclass
@@ -89,6 +104,7 @@ class Function:
     calls: set[str] = field(default_factory=set)
     has_barrier: bool = False
     guards: list[tuple[int, int, str]] | None = None  # comparisons with arguments: place, argument, text
+    first_return: int | None = None  # where the first one is; behind the text where there is none
     written: set[int] = field(default_factory=set)  # pointer parameters that it writes through
     passed: list[tuple[int, str, int]] = field(default_factory=list)  # pointer parameter, function, its parameter
     unchecked: int = 0

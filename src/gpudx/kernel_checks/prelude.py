@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 HEAD, RECORD, PER_SITE = 72, 24, 4
-KINDS = ("", "bounds", "alignment", "uninitialized", "race", "barrier", "loop", "overflow", "division", "nan")
+KINDS = ("", "bounds", "alignment", "uninitialized", "race", "barrier", "loop", "overflow", "division", "nan", "image")
 
 # PoCL inlines every function, noinline or not (FlattenAll.cc). A kernel of 47 accesses grew to 212,000 lines of LLVM's code in that way
 # and took 135 s to compile. LLVM cannot inline a function that stores the address of a label (isInlineViable), so the large ones do,
@@ -39,6 +39,9 @@ typedef struct {
 #endif
 #ifdef GDX_LOOPS
   uint rank; uint looped; ulong seen[3];
+#endif
+#ifdef GDX_OPERANDS
+  ulong operands[16]; uint made[2]; uint many[2]; ulong held[4];
 #endif
 } gdx_ctx;
 #ifdef GDX_FLAT
@@ -94,6 +97,9 @@ static void gdx_begin(__private gdx_ctx *c, __private gdx_who *f, __global uint 
 #endif
 #ifdef GDX_LOOPS
   c->rank = ~0u; c->looped = 0; c->seen[0] = 0; c->seen[1] = 0; c->seen[2] = 0;
+#endif
+#ifdef GDX_OPERANDS
+  c->made[0] = 0; c->made[1] = 0;
 #endif
   f->r = r; f->item = gdx_item(); f->epoch = 0; f->passed = 0; f->missed = 0; f->hint = 0;
 #ifdef GDX_FLAT
@@ -257,7 +263,7 @@ static void gdx_track_local(__private gdx_who *f, ulong off, ulong w, gdx_obj o,
 {
   uint item = f->item & 0xffffu, epoch = min(f->epoch, 0xfffu);
   uint me = 0x80000000u | item << 12 | epoch, fixed = how & 8u ? 0x40000000u | (how >> 5 & 3u) << 28 : 0u;
-  uint first = (uint)(off >> o.shift), last = (uint)((off + w - 1) >> o.shift);
+  uint first = (uint)(off >> o.shift), last = (uint)((off + w - 1) >> o.shift), said = 0; /* once per access, however fine the words are */
   for (uint g = first; g <= last; g++) {
     __local volatile uint *cell = o.l + 2u * g;
     /* Exchanged, because work-items that run in step would all see what was there before them. */
@@ -267,14 +273,16 @@ static void gdx_track_local(__private gdx_who *f, ulong off, ulong w, gdx_obj o,
     int read_too = seen != 0 && (reader != item || (seen & 0x40000000u)) && (seen & 0xfffu) == epoch && epoch < 0xfffu;
     if ((how & 1u) && !(how & 16u) && old == 0) {
 #ifdef GDX_UNINIT
-      gdx_tell(f, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
+      if (!(said & 1u)) gdx_tell(f, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
+      said |= 1u;
 #endif
     }
 #ifdef GDX_RACES
-    if (together && !((how & 2u) && fixed && (old & 0x70000000u) == fixed))
-      gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, by | (ulong)2 << 32);
+    if (said & 2u) ;
+    else if (together && !((how & 2u) && fixed && (old & 0x70000000u) == fixed))
+      said |= 2u, gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, by | (ulong)2 << 32);
     else if ((how & 2u) && !(how & 4u) && read_too)
-      gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, reader | (ulong)(seen & 0x40000000u ? 3 : 1) << 32);
+      said |= 2u, gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, reader | (ulong)(seen & 0x40000000u ? 3 : 1) << 32);
 #endif
     if ((how & 1u) && !(how & 4u) && !(read_too && (seen & 0x40000000u))) cell[1] = read_too ? me | 0x40000000u : me;
   }
@@ -303,7 +311,7 @@ static void gdx_track_global(__private gdx_who *f, ulong off, ulong w, gdx_obj o
 #ifdef GDX_RACES
   if (!o.w) return;
   uint team = GDX_TEAM, item = f->item % 1023u, epoch = min(f->passed, 63u);
-  uint me = team << 19 | item << 6 | epoch, fixed = how & 8u ? 0x40000u | (how >> 5 & 3u) << 16 : 0u;
+  uint me = team << 19 | item << 6 | epoch, fixed = how & 8u ? 0x40000u | (how >> 5 & 3u) << 16 : 0u, said = 0;
   for (ulong g = off >> GDX_SHIFT; g <= (off + w - 1) >> GDX_SHIFT; g++) {
     __global volatile uint *cell = o.w + 2u * g;
     if (how & 4u) { cell[0] = GDX_FREE; continue; }
@@ -312,10 +320,11 @@ static void gdx_track_global(__private gdx_who *f, ulong off, ulong w, gdx_obj o
     if (other && old >> 19 == team) other = (old & 63u) == epoch && epoch < 63u;
     int reader = seen != 0 && (seen == GDX_MANY || (seen & ~0x3fu) != (me & ~0x3fu));
     if (reader && seen != GDX_MANY && seen >> 19 == team) reader = (seen & 63u) == epoch && epoch < 63u;
-    if (other && !((how & 2u) && fixed && (old & 0x70000u) == fixed))
-      gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (old >> 6 & 1023u) | (ulong)(old >> 19 == team ? 2 : 6) << 32);
+    if (said) ;
+    else if (other && !((how & 2u) && fixed && (old & 0x70000u) == fixed))
+      said = 1, gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (old >> 6 & 1023u) | (ulong)(old >> 19 == team ? 2 : 6) << 32);
     else if ((how & 2u) && reader)
-      gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (seen >> 6 & 1023u) | (ulong)(seen >> 19 == team ? 1 : 5) << 32);
+      said = 1, gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (seen >> 6 & 1023u) | (ulong)(seen >> 19 == team ? 1 : 5) << 32);
     /* Stored only where it changes: what all work-items read would be passed from processor to processor. */
     uint next = !reader ? me : seen >> 19 == team && seen != GDX_MANY ? (me | 0x3ffu << 6) : GDX_MANY;
     if ((how & 1u) && next != seen) cell[1] = next;
@@ -384,6 +393,34 @@ static int gdx_wide(__private gdx_ctx *c, int narrow, long wide, uint s)
 }
 """
 
+# Coordinates in images. A pixel in the far half of an image is no place that a normalized coordinate without repetition is meant for;
+# whether the sampler is a normalized one, the host knows. Four reports of a place are enough.
+IMAGES = """
+static int gdx_image_has(__private gdx_ctx *c, int2 p, int w, int h, uint id, uint s)
+{
+  if (p.x >= 0 && p.y >= 0 && p.x < w && p.y < h) return 1;
+  gdx_say(c, 10u, s, id, 2u, 4u, (uint)p.x | (ulong)(uint)p.y << 32, (uint)w | (ulong)(uint)h << 32, 1);
+  return 0;
+}
+static int gdx_far_in(float x, int w) { return w >= 8 && x >= (float)(w / 2) && x <= (float)w; }
+static void gdx_pixel(__private gdx_ctx *c, float x, float y, int w, int h, uint id, uint s)
+{
+  if (x < 0 || y < 0 || x > (float)w || y > (float)h || c->f->r[72 + s - 1] >= 4u) return;
+  if (!gdx_far_in(x, w) && !gdx_far_in(y, h)) return;
+  gdx_say(c, 10u, s, id, 1u, 4u, as_uint(x) | (ulong)as_uint(y) << 32, (uint)w | (ulong)(uint)h << 32, 0);
+}
+static float2 gdx_pixel_float2(__private gdx_ctx *c, float2 p, int w, int h, uint id, uint s)
+{
+  gdx_pixel(c, p.x, p.y, w, h, id, s);
+  return p;
+}
+static int2 gdx_pixel_int2(__private gdx_ctx *c, int2 p, int w, int h, uint id, uint s)
+{
+  gdx_pixel(c, (float)p.x, (float)p.y, w, h, id, s);
+  return p;
+}
+"""
+
 # The loop that does not end is the outermost one that still turns at the end of what a work-item may take; loops in it may end each
 # time. With it goes what its condition depends on, and which of these numbers the last turn left alone.
 LOOPS = """
@@ -413,6 +450,30 @@ def _nan(name: str) -> str:
         f"{{ if (!(c->odd & 1) && {nan}) {{ c->odd |= 3; gdx_say(c, 9u, s, ~0u, 0u, sizeof(v), 0, 0, 1); }}\n"
         f"  else if (!c->odd && {inf}) {{ c->odd |= 2; gdx_say(c, 9u, s, ~0u, 0u, sizeof(v), 0, 0, 0); }}\n"
         f"  return v; }}\n"
+    )
+
+
+def _made(name: str) -> str:
+    """The same for a statement with operations that keep their operands: [0] of those that made a NaN, [1] of those that made an infinity.
+    What an operation makes counts only if the statement has it as its result: fmax(sqrt(x), 0) is a number."""
+    bits, back = ("as_uint", "as_float((uint)") if name == "float" else ("as_ulong", "as_double(")
+    other = f"(count < 2u || !odd({back}c->operands[at + 1])))"
+    keep = "c->made[k] = s; c->many[k] = count; c->held[2 * k] = c->operands[at]; c->held[2 * k + 1] = c->operands[at + 1];"
+    say = "gdx_say(c, 9u, c->made[k], ~0u, c->many[k] << 8, sizeof(v), c->held[2 * k], c->held[2 * k + 1], 1u - k)"
+    return (
+        f"static {name} gdx_op_{name}(__private gdx_ctx *c, uint at, {name} v) {{ c->operands[at] = {bits}(v); return v; }}\n"
+        f"static {name} gdx_made_{name}(__private gdx_ctx *c, {name} v, uint s, uint at, uint count)\n"
+        f"{{ uint k = isnan(v) ? 0u : 1u;\n"
+        f"  if (isnan(v) && !isnan({back}c->operands[at])) && {other.replace('odd', 'isnan')}) {{ {keep} }}\n"
+        f"  if (isinf(v) && !isinf({back}c->operands[at])) && {other.replace('odd', 'isinf')}) {{ {keep} }}\n"
+        f"  return v; }}\n"
+        f"static {name} gdx_from_{name}(__private gdx_ctx *c, {name} v, uint s, uint first, uint last)\n"
+        f"{{ uint k = isnan(v) ? 0u : 1u;\n"
+        f"  int fresh = k ? !c->odd && isinf(v) : !(c->odd & 1);\n"
+        f"  if (fresh) {{ c->odd |= k ? 2 : 3;\n"
+        f"    if (c->made[k] >= first && c->made[k] <= last) {say};\n"
+        f"    else gdx_say(c, 9u, s, ~0u, 0u, sizeof(v), 0, 0, 1u - k); }}\n"
+        f"  c->made[0] = 0; c->made[1] = 0; return v; }}\n"
     )
 
 
@@ -452,6 +513,7 @@ def text(
         ["#define GDX_RACES 1\n"] * races + ["#define GDX_UNINIT 1\n"] * uninit + ["#define GDX_TRACK 1\n"] * tracks
     )
     parts += ["#define GDX_LOOPS 1\n"] * ("gdx_step" in body)
+    parts += ["#define GDX_OPERANDS 1\n"] * ("gdx_made_" in body)
     parts.append(COMMON)
     if tracks:
         parts.append(TRACK)
@@ -460,6 +522,8 @@ def text(
     parts += [BARRIERS] * any(name in body for name in ("gdx_agree", "gdx_split", "gdx_lost"))
     parts += [ARITHMETIC] * any(name in body for name in ("gdx_div", "gdx_wide"))
     parts += [LOOPS] * ("gdx_step" in body)
+    parts += [IMAGES] * any(name in body for name in ("gdx_image_has", "gdx_pixel"))
     parts += [_nan(name) for name in sorted(set(re.findall(r"gdx_nan_(\w+)\(", body)))]
+    parts += [_made(name) for name in sorted(set(re.findall(r"gdx_(?:made|from)_(\w+)\(", body)))]
     parts += [_came_in(name) for name in sorted(set(re.findall(r"gdx_in_(\w+)\(", body)))]
     return "".join(parts)

@@ -348,7 +348,7 @@ class Preprocessor:
             return False
         if name.endswith(("_H", "_H_", "_H__", "_CL", "_CL_", "_CL__", "_INCLUDED", "_GUARD")):
             return False
-        raise Unsupported(f"it asks for {name}, which only the driver's compiler knows")
+        raise Unsupported(f"it uses {name}, which only the driver's compiler knows")
 
     def _value(self, text: str) -> int:
         found = [one for one in tokens(text.replace("\n", " ")) if one[0] != "space"]
@@ -609,7 +609,7 @@ class _Expression:
                 raise Unsupported("a condition of the preprocessor is not understood") from None
         if kind == "ident":
             if self._peek() == "(":
-                raise Unsupported(f"it asks for {text}, which only the driver's compiler knows")
+                raise Unsupported(f"it uses {text}, which only the driver's compiler knows")
             return self._unknown(text)
         raise Unsupported("a condition of the preprocessor is not understood")
 
@@ -631,3 +631,20 @@ def _apply(operator: str, a: int, b: int) -> int:
     }  # fmt: skip
     value = results[operator]() & (1 << 64) - 1
     return value - (1 << 64) if value >> 63 else value
+
+
+MOST_LINES = 1_000_000  # a #line may say anything
+LINE = re.compile(r'\s*#\s*(?:line\s+)?(\d+)\s*(?:"([^"]*)")?')
+
+
+def as_numbered(source: str) -> str:
+    """The text in which each line stands at the number that its #line directives give it; lines of other files are left out."""
+    found: dict[int, str] = {}
+    number, own = 0, True
+    for text in source.split("\n"):
+        number += 1
+        if directive := LINE.match(text):
+            number, own = int(directive[1]) - 1, not directive[2] and own
+        elif own and number < MOST_LINES:
+            found[number] = text
+    return "\n".join(found.get(at, "") for at in range(1, max(found, default=0) + 1))

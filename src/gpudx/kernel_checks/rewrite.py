@@ -23,6 +23,7 @@ from gpudx.kernel_checks.builtins import (
 from gpudx.kernel_checks.called_kernels import CALLED
 from gpudx.kernel_checks.cl_types import element_bytes, qualifier, scalar_bytes, space
 from gpudx.kernel_checks.errors import Unsupported
+from gpudx.kernel_checks.neighbours import Neighbours
 from gpudx.kernel_checks.plan import (
     Function,
     KernelPlan,
@@ -201,7 +202,9 @@ class Rewriter(Statements):
         self._uniform = Uniformity(self, function) if "barriers" in self.checks and function.has_barrier else None
         self._number_arguments(function)
         self._prover = Prover(self, function) if function.is_kernel else None
+        self.places = {}
         body = self.statement(function.body)
+        self._find_neighbours(function)
         opening = self._opening(function)
         closing = " gdx_end(gdx);" if function.is_kernel else ""
         edits.append((function.body.start, function.body.end, "{" + opening + body[1:-1] + closing + "}"))
@@ -214,6 +217,11 @@ class Rewriter(Statements):
                 edits += self._light(function, plan, body)
         self.now = None
         return edits
+
+    def _find_neighbours(self, function: Function) -> None:
+        """What a race can be with; a program with fences orders its accesses itself."""
+        if function.is_kernel and "races" in self.checks and not self.fences:
+            Neighbours(self, function, self.places, self.sites).record()
 
     def _light(self, function: Function, plan: KernelPlan, full: str) -> list[tuple[int, int, str]]:
         """A second kernel without the checks that the sizes of a launch prove, and without following what no two work-items
@@ -231,7 +239,9 @@ class Rewriter(Statements):
         start, end, new = self._parameter_edit(function.node, function.params, extra, function.body.start)
         head = self.text[function.node.start : start] + new + self.text[end : function.body.start]
         head, renamed = re.subn(rf"\b{re.escape(function.name)}(?=\s*\()", LIGHT + function.name, head)
+        self.places = {}
         body = self.statement(function.body)
+        self._find_neighbours(function)
         text = f"\n{head}{{{self._opening(function)}{body[1:-1]} gdx_end(gdx);}}\n"
         self.light, self._prover = None, None
         function.unchecked, function.checked = before
@@ -272,7 +282,7 @@ class Rewriter(Statements):
             self._thing_numbers[("param", param.number)] = len(self.things)
             pointee = param.type.get_canonical().get_pointee()
             where = ARGUMENT_SPACES.get(qualifier(pointee), "global")
-            layout = layouts.of(pointee) if self._is_pointer(param) else ""
+            layout = layouts.of(pointee if self._is_pointer(param) else param.type)
             self.things.append(Thing("argument", param.name, function.name, at, element_bytes(pointee), where, layout))
 
     def _extra_parameters(self, function: Function) -> tuple[str, list[str]]:

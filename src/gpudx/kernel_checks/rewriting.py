@@ -16,7 +16,7 @@ from gpudx.kernel_checks.parts import read as read_parts
 from gpudx.kernel_checks.plan import Rewritten
 from gpudx.kernel_checks.preprocess import Macro, Preprocessed, Preprocessor, tokens
 from gpudx.kernel_checks.rewrite import Rewriter
-from gpudx.kernel_checks.syntax import Tree
+from gpudx.kernel_checks.syntax import Node, Tree
 
 __all__ = ["ALL", "USUAL", "Done", "rewrite"]
 
@@ -32,6 +32,7 @@ DIGRAPH, STRING = re.compile("<%|%>|<:|:>"), re.compile(r"\"(?:[^\"\\\n]|\\.)*\"
 class Done:
     rewritten: Rewritten
     options: str  # for the driver
+    checks: frozenset[str] = frozenset()  # those that were made
 
 
 def rewrite(source: str, build_options: str, device: Device, checks: frozenset[str] = USUAL) -> Done:
@@ -55,10 +56,10 @@ def rewrite(source: str, build_options: str, device: Device, checks: frozenset[s
         text.text, text.lines = separated
         tree = Tree(text.text, given.version, device.address_bits, [])
     flat = re.search("pocl.*(pthread|cpu|basic)", device.version, re.I) is not None
-    if OLD_POCL.search(device.version) and _leaves_before_barrier(tree):
+    if OLD_POCL.search(device.version) and _parts_at_barriers(tree):
         checks = checks - {"races", "uninit"}
     late = not flat and "intel" in device.vendor.lower()
-    return Done(Rewriter(text.text, text.lines, tree, checks, late, flat).run(), given.text)
+    return Done(Rewriter(text.text, text.lines, tree, checks, late, flat).run(), given.text, checks)
 
 
 def _preprocessed(part: Part, device: Device) -> Preprocessed:
@@ -82,12 +83,23 @@ def _joined(texts: list[Preprocessed]) -> Preprocessed:
     return out
 
 
-def _leaves_before_barrier(tree: Tree) -> bool:
-    """Does a function return ahead of a barrier? PoCL 3.1 then lets work-items run code behind it that is not theirs (seen with a kernel
-    in which whole groups return), so who accessed what cannot be told from such a run."""
+def _parts_at_barriers(tree: Tree) -> bool:
+    """Does a function return ahead of a barrier, or have one in a branch? PoCL 3.1 then lets work-items run code behind it that is not
+    theirs, or with the values of another one (seen with kernels in which whole groups return, or take another branch), so who accessed
+    what cannot be told from such a run."""
     for function in tree.declarations:
         inside = list(function.walk()) if function.kind == "FUNCTION_DECL" else []
-        last = max((node.start for node in inside if node.kind == "CALL_EXPR" and node.name in BARRIERS), default=-1)
-        if any(node.kind == "RETURN_STMT" and node.start < last for node in inside):
+        barriers = [node for node in inside if node.kind == "CALL_EXPR" and node.name in BARRIERS]
+        last = max((node.start for node in barriers), default=-1)
+        if any(node.kind == "RETURN_STMT" and node.start < last for node in inside) or any(map(_is_in_branch, barriers)):
             return True
+    return False
+
+
+def _is_in_branch(node: Node) -> bool:
+    above = node.parent
+    while above is not None and above.kind != "FUNCTION_DECL":
+        if above.kind in ("IF_STMT", "SWITCH_STMT", "CONDITIONAL_OPERATOR"):
+            return True
+        above = above.parent
     return False

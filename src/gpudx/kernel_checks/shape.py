@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpudx.kernel_checks.builtins import (
@@ -14,6 +15,8 @@ from gpudx.kernel_checks.cl_types import scalar_bytes, value
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.formulas import APART, Formulas, Query
 from gpudx.kernel_checks.plan import (
+    ATOMICALLY,
+    BOTH,
     WRITE,
     Function,
     Root,
@@ -24,8 +27,9 @@ from gpudx.kernel_checks.plan import (
 from gpudx.kernel_checks.syntax import Node, Tree
 
 Chain = list[tuple[Function, Node | None]]  # functions, each with the call of it
+CHOICES = ("IF_STMT", "SWITCH_STMT", "CONDITIONAL_OPERATOR")
 CONDITIONED = ("IF_STMT", "WHILE_STMT", "FOR_STMT")
-MOST_WAYS = 8  # chains of calls to one helper function whose indexes are followed
+MOST_WAYS = 32  # chains of calls to one helper function whose indexes are followed
 
 if TYPE_CHECKING:
     from gpudx.kernel_checks.proofs import Prover
@@ -50,6 +54,8 @@ class Shape:
         self.flat = flat  # the driver inlines every function
         self.late = late  # tell of accesses at the kernel's end: some compilers vectorize only then
         self.sites: list[Site] = []
+        self.operations: list[tuple[Node, int]] = []  # that can make a NaN, with their sites
+        self.places: dict[Node, list[int]] = {}  # sites of the accesses of one function, by node
         self.things: list[Thing] = []
         self.functions: dict[str, Function] = {}
         self.calls_of: dict[str, list[tuple[Function, Node]]] = {}  # of the program's own functions
@@ -277,24 +283,45 @@ class Shape:
         at = bisect.bisect_right(self._starts, node.start) - 1
         return self.lines[at] if at < len(self.lines) else ("", 0)
 
+    def _conditional(self, node: Node) -> bool:
+        """Does a condition decide about it, or has the function returned for some work-items before?"""
+        above: Node | None = node.parent
+        while above is not None and above.kind != "FUNCTION_DECL":
+            if above.kind in CHOICES or (above.kind == "BINARY_OPERATOR" and above.operator in ("&&", "||")):
+                return True
+            above = above.parent
+        if self.now is None:
+            return False
+        if self.now.first_return is None:
+            returns = [one.start for one in self.now.body.walk() if one.kind == "RETURN_STMT"]
+            self.now.first_return = min(returns, default=len(self.text))
+        return self.now.first_return < node.start
+
+    def _variable_of(self, node: Node) -> int:
+        """The variable that an expression is, or is a field of; -1: another expression."""
+        node = self._bare(node)
+        while node.kind == "MEMBER_REF_EXPR" and node.children and not self._is_arrow(node):
+            node = self._bare(node.children[0])
+        return node.declared if node.kind == "DECL_REF_EXPR" else -1
+
     def _guards(self, node: Node) -> tuple[tuple[int, str], ...]:
         """Comparisons with a number among the kernel's arguments, in conditions above the access: (argument, "i < n")."""
         assert self.now is not None
         if self.now.guards is None:
             numbers = {param.number: at for at, param in enumerate(self.now.params) if not self._is_pointer(param)}
             self.now.guards = [
-                (one.start, numbers[side.declared], " ".join(self.source(one).split())[:60])
+                (one.start, numbers[side], " ".join(self.source(one).split())[:60])
                 for control in self.now.body.walk()
                 if control.kind in CONDITIONED
                 for part in control.children[:1 if control.kind == "IF_STMT" else -1]
                 for one in part.walk()
                 if one.kind == "BINARY_OPERATOR" and one.operator in ("<", "<=", ">", ">=")
-                for side in map(self._bare, one.children)
-                if side.kind == "DECL_REF_EXPR" and side.declared in numbers
+                for side in map(self._variable_of, one.children)
+                if side in numbers
             ]
         return tuple(dict.fromkeys((at, text) for start, at, text in self.now.guards if start < node.start))
 
-    def site(self, kind: str, node: Node, proved: bool = False) -> int:
+    def site(self, kind: str, node: Node, proved: bool = False, how: int = 0, roots: Iterable[Root] = ()) -> int:
         if (
             not proved
             and self._prover is not None
@@ -303,22 +330,43 @@ class Shape:
         ):
             self._prover.give_up()
         file, line = self.line(node)
-        text = " ".join(self.source(node).split())[:120]
+        text = self._shown(node)
         index, name, argument, ways = "", "", -1, []
         self.hinted: Node | None = None
         if kind == "access" and self.now is not None:
             for formulas in self._formulas_of(self.now):
                 index = formulas.index_of(node)
                 argument = formulas.argument
-                ways.append(Way(formulas.kernel, index, argument))
+                ways.append(self._way(formulas, index))
                 name, self.hinted = (name, self.hinted) if name else formulas.hint(index) or ("", None)
         if self.now is not None and not self.now.is_kernel:
             index, argument = "", -1
         own = self.now is not None and self.now.is_kernel
         where = self.now.name if self.now else ""
         guards = self._guards(node) if kind == "access" and own else ()
-        self.sites.append(Site(kind, file, line, text, where, index, name, argument, () if own else tuple(ways), (), guards))
+        site = Site(kind, file, line, text, where, index, name, argument, () if own else tuple(ways), (), guards, nth=self._nth(node))
+        if kind == "access":
+            things = tuple(sorted(self._thing_numbers[root] for root in roots if root in self._thing_numbers))
+            is_local = any(self.things[one].space == "local" or self.things[one].kind == "local" for one in things)
+            site = replace(site, how=how & (BOTH | ATOMICALLY), things=things, is_local=is_local, conditional=self._conditional(node))
+            self.places.setdefault(node, []).append(len(self.sites) + 1)
+        self.sites.append(site)
         return len(self.sites)
+
+    def _shown(self, node: Node) -> str:
+        return " ".join(self.source(node).split())[:120]
+
+    def _way(self, formulas: Formulas, index: str) -> Way:
+        call = formulas.call
+        if call is None:
+            return Way(formulas.kernel, index, formulas.argument)
+        return Way(formulas.kernel, index, formulas.argument, *self.line(call), self._shown(call), self._nth(call))
+
+    def _nth(self, node: Node) -> int:
+        """How often the text of a node is in its line before it: the line may be the whole source, of a macro that makes a string."""
+        at = bisect.bisect_right(self._starts, node.start) - 1
+        before = self.text[self._starts[at] : node.start] if at >= 0 else ""
+        return "".join(before.split()).count("".join(self.source(node).split()))
 
     def _formulas_of(self, function: Function) -> list[Formulas]:
         """One for a kernel; for a helper function one per chain of calls that leads to it, or none where these are many."""

@@ -12,7 +12,7 @@ from gpudx.kernel_checks.builtins import (
     global_only,
 )
 from gpudx.kernel_checks.calls import Calls
-from gpudx.kernel_checks.cl_types import plain
+from gpudx.kernel_checks.cl_types import plain, qualifier
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.formulas import TYPES
 from gpudx.kernel_checks.plan import (
@@ -28,9 +28,12 @@ from gpudx.kernel_checks.syntax import Node
 
 NUMBERS = {**TYPES, "FLOAT": "f32", "DOUBLE": "f64"}
 WATCHED = {"i": "(ulong)(long)({})", "u": "(ulong)({})", "f": "(ulong)as_uint({})"}
+ALIGNED = 16  # bytes
 MOST_WATCHED = 3  # numbers of a loop
 DEEPEST_LOOP = 64
 LOOPS = {"FOR_STMT", "WHILE_STMT", "DO_STMT"}
+READING = ("ARRAY_SUBSCRIPT_EXPR", "MEMBER_REF_EXPR", "CALL_EXPR")
+SOON = 1 << 28  # a loop that counts so far, or less, only takes its time
 
 
 class Statements(Calls):
@@ -64,7 +67,16 @@ class Statements(Calls):
                 if "overflow" in self.checks:
                     text = self._overflow(child.number, init, text)
                 parts.append((init, self._nan(init, text)))
-        return self.splice(node, parts)
+        return self._aligned(node) + self.splice(node, parts)
+
+    def _aligned(self, node: Node) -> str:
+        """Arrays get the alignment that they commonly have. The language gives `__local float t[20]` the alignment of a float only, but
+        compilers put it at a multiple of 16, and programs access it as float4. What the rewritten kernel declares besides would move it
+        (seen with NVIDIA's OpenCL), and such an access fails then."""
+        kinds = [child.type for child in node.children if child.kind == "VAR_DECL" and self._is_array(child)]
+        wide = [one for one in kinds if one.get_canonical().get_size() >= ALIGNED > one.get_canonical().get_align() > 0]
+        mine = any(qualifier(one) == "l" or (qualifier(one) == "p" and "align" in self.checks) for one in wide)
+        return f"__attribute__((aligned({ALIGNED}))) " if mine else ""
 
     def _return(self, node: Node) -> str:
         assert self.now is not None
@@ -83,7 +95,9 @@ class Statements(Calls):
             if uniform is not None and node.kind != "SWITCH_STMT" and uniform.must_agree(node, condition):
                 text = self._agreeing(node, condition, text)
             if "loops" in self.checks and node.kind in LOOPS:
-                text = f"({self._step(node, condition)} && ({text}))"
+                turns = self._step(node, condition)
+                left = self._left_to_count(node)
+                text = f"({f'({left} < {SOON} || {turns})' if left else turns} && ({text}))"
             parts.append((condition, text))
         for other in others:
             parts.append((other, self._declaration(other) if other.kind == "DECL_STMT" else self.unused(other)))
@@ -130,7 +144,14 @@ class Statements(Calls):
         found = self._deciding(loop)
         number = self.site("loop", shown)
         names = tuple(f"{name} {kind}" for name, kind in found)
-        site = replace(self.sites[number - 1], watched=names)
+        exits = self._exits(loop)
+        site = replace(
+            self.sites[number - 1],
+            watched=names,
+            exits=tuple(" ".join(self.source(one).split())[:80] for one in exits),
+            loads=tuple(dict.fromkeys(load for one in exits for load in self._read_for(one, loop)))[:MOST_WATCHED],
+            uses=self._numbers_used(loop),
+        )
         bodies = self._parts_of(loop)[1]
         head = self.text[loop.start : bodies[0].start].strip()  # of `for (;;)`
         self.sites[number - 1] = site if shown is not loop else replace(site, text=" ".join(head.split()))
@@ -138,6 +159,78 @@ class Statements(Calls):
         values = ", ".join([*texts, "0", "0", "0"][:MOST_WATCHED])
         depth = sum(one.kind in LOOPS for one in self._above(loop))
         return f"gdx_step(gdx, {number}u, {self._level(self.now) * DEEPEST_LOOP + min(depth, DEEPEST_LOOP - 1)}u, {values})"
+
+    def _left_to_count(self, loop: Node) -> str:
+        """How far a loop still counts, as an expression: of one that only counts, up or down, to a number that it leaves alone. It ends."""
+        assert self.now is not None
+        condition, bodies, others = self._parts_of(loop)
+        compare = self._bare(condition) if loop.kind == "FOR_STMT" and condition is not None and others else None
+        if compare is None or compare.kind != "BINARY_OPERATOR" or compare.operator not in ("<", "<=", ">", ">="):
+            return ""
+        counter, limit, up = self._bare(compare.children[0]), compare.children[1], compare.operator[0] == "<"
+        kinds = [TYPES.get(one.type.get_canonical().kind.name, "") for one in (counter, self._bare(limit))]
+        wraps = kinds[0][1:] not in ("32", "64") or (kinds[0][0] == "u" and compare.operator == ">=")  # then it may never be left
+        if counter.kind != "DECL_REF_EXPR" or not all(kinds) or wraps:
+            return ""
+        fixed = [one.declared for one in limit.walk() if one.kind == "DECL_REF_EXPR"]
+        moves = any(self._changes(body, one) for body in bodies for one in (counter.declared, *fixed))
+        reads = any(one.kind in READING or (one.kind == "UNARY_OPERATOR" and one.operator == "*") for one in limit.walk())
+        shared = any(one in self.now.taken for one in (counter.declared, *fixed))
+        if moves or reads or shared or self._direction(self._bare(others[-1]), counter.declared) != (1 if up else -1):
+            return ""
+        ends = [f"(long)({self.source(limit)})", f"(long)({self.source(counter)})"]
+        return " - ".join(ends if up else reversed(ends))
+
+    def _direction(self, step: Node, declared: int) -> int:
+        """1 where the end of a turn counts a variable up, -1 down, 0 where that is not certain."""
+        target = self._bare(step.children[0]) if step.children else None
+        if target is None or target.kind != "DECL_REF_EXPR" or target.declared != declared:
+            return 0
+        if step.kind == "UNARY_OPERATOR":
+            return {"x++": 1, "++": 1, "x--": -1, "--": -1}.get(step.operator, 0)
+        by = self._bare(step.children[1]) if step.kind == "COMPOUND_ASSIGNMENT_OPERATOR" else None
+        counts = by is not None and by.kind == "INTEGER_LITERAL" and self.source(by).strip("0uUlL")
+        return {"+=": 1, "-=": -1}.get(step.operator, 0) if counts else 0
+
+    def _exits(self, loop: Node) -> list[Node]:
+        """Conditions in the body that decide about a return, or about a break of this loop."""
+        found: list[Node] = []
+        for one in loop.walk():
+            inner = next((above for above in self._above(one) if above.kind in (*LOOPS, "SWITCH_STMT")), None)
+            leaves = one.kind == "RETURN_STMT" or (one.kind == "BREAK_STMT" and inner is loop)
+            choice = next((above for above in self._above(one) if above.kind == "IF_STMT"), None) if leaves else None
+            if choice is not None and loop.start < choice.start:
+                found.append(choice.children[0])
+        return list(dict.fromkeys(found))
+
+    def _read_for(self, node: Node, loop: Node, seen: tuple[int, ...] = ()) -> Iterator[tuple[str, int, str]]:
+        """Elements of arguments that a condition depends on, also through variables that the loop sets."""
+        assert self.now is not None
+        for one in node.walk():
+            base = self._bare(one.children[0]) if one.kind == "ARRAY_SUBSCRIPT_EXPR" else None
+            if base is not None and base.kind == "DECL_REF_EXPR":
+                at = next((i for i, param in enumerate(self.now.params) if param.number == base.declared), -1)
+                if at >= 0 and self.now.is_kernel:
+                    yield " ".join(self.source(one).split())[:60], at, ""
+            elif one.kind == "DECL_REF_EXPR" and one.declared not in seen:
+                for value in self._set_in(loop, one.declared):
+                    yield from self._read_for(value, loop, (*seen, one.declared))
+
+    def _set_in(self, loop: Node, declared: int) -> Iterator[Node]:
+        """What a loop assigns to a variable."""
+        for one in loop.walk():
+            if one.kind == "VAR_DECL" and one.number == declared and (init := self.initial(one)) is not None:
+                yield init
+            elif one.kind == "BINARY_OPERATOR" and one.operator == "=":
+                target = self._bare(one.children[0])
+                if target.kind == "DECL_REF_EXPR" and target.declared == declared:
+                    yield one.children[1]
+
+    def _numbers_used(self, loop: Node) -> tuple[int, ...]:
+        assert self.now is not None
+        numbers = {param.number: at for at, param in enumerate(self.now.params) if not self._is_pointer(param)}
+        used = [numbers[one.declared] for one in loop.walk() if one.kind == "DECL_REF_EXPR" and one.declared in numbers]
+        return tuple(dict.fromkeys(used)) if self.now.is_kernel else ()
 
     def _deciding(self, loop: Node) -> list[tuple[str, str]]:
         """Numbers that the condition of a loop compares, then those from outside that the loop changes, with their types."""
@@ -305,4 +398,5 @@ class Statements(Calls):
         text = self.expression(right, READ)
         if operator in ("/", "%") and "div" in self.checks:
             text = self._divisor(node, right, text)
-        return self.splice(node, [(left, self.expression(left, READ)), (right, text)])
+        operands = [(left, self.expression(left, READ)), (right, text)]
+        return self._made_by(node, operands) or self.splice(node, operands)

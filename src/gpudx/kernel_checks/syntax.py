@@ -8,9 +8,8 @@ from typing import Any
 
 from gpudx.errors import UserError
 from gpudx.kernel_checks import base_header
-from gpudx.kernel_checks.errors import Unsupported
+from gpudx.kernel_checks.errors import INSTALL, Unsupported
 
-PIP = "pip install 'gpudx[opencl]'"
 MAIN, BASE = "/gpudx/source.cl", "/gpudx/base.h"
 
 # clang_getCursorBinaryOperatorKind and clang_getCursorUnaryOperatorKind (clang-c/Index.h of LLVM 17 and later)
@@ -30,7 +29,7 @@ def available() -> bool:
 
 def need() -> None:
     if not available():
-        raise UserError(f"The checks inside OpenCL kernels need libclang: {PIP}.")
+        raise UserError(f"The checks inside OpenCL kernels need libclang: {INSTALL}.")
 
 
 class Node:

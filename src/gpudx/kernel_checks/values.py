@@ -26,6 +26,7 @@ class World:
     ids: Mapping[tuple[str, int], int]  # ("get_global_id", 0): 531
     arguments: Mapping[int, int]
     open: Mapping[str, int] = field(default_factory=dict)
+    structs: Mapping[int, bytes] = field(default_factory=dict)  # arguments that are structs
 
 
 def fit(value: int, kind: str) -> int:
@@ -49,6 +50,8 @@ def _raw(tree: Tree, world: World) -> tuple[int, str]:
         return _known(world.ids, (tree[1], tree[2])), "u64"
     if head == "argument":
         return _known(world.arguments, tree[1]), tree[3]
+    if head == "field":
+        return _field(world.structs.get(tree[1], b""), tree[4], tree[3]), tree[3]
     if head in OPEN:
         return _known(world.open, tree[1]), tree[2]
     if head == "named":
@@ -60,6 +63,13 @@ def _raw(tree: Tree, world: World) -> tuple[int, str]:
     if head == "call":
         return _call(tree[1], [value(one, world) for one in tree[3:]]), tree[2]
     return _operation(head, *(fit(value(one, world), _operand(tree)) for one in tree[2:])), tree[1]
+
+
+def _field(data: bytes, offset: int, kind: str) -> int:
+    piece = data[offset : offset + int(kind[1:]) // 8]
+    if len(piece) * 8 != int(kind[1:]):
+        raise Unknown
+    return int.from_bytes(piece, "little", signed=kind[0] == "i")
 
 
 def _operand(tree: Tree) -> str:
@@ -147,7 +157,7 @@ def solved(tree: Tree, index: int, world: World) -> World | None:
     missing = _left_open(tree, world)
     if not missing:
         return world if _or_none(tree, world) == index else None
-    ranges = [_values_of(one, world) for one in missing]
+    ranges = [turns(one, world) for one in missing]
     if len(missing) == 1 and ranges[0] is None:
         return _by_line(tree, index, world, missing[0])
     return _by_trying(tree, index, world, missing, ranges)
@@ -173,7 +183,7 @@ def _by_line(tree: Tree, index: int, world: World, missing: Tree) -> World | Non
     return replace(world, open={**world.open, missing[1]: number}) if not rest and at(number) == index else None
 
 
-def _values_of(missing: Tree, world: World) -> range | None:
+def turns(missing: Tree, world: World) -> range | None:
     """The values of a loop's counter."""
     if missing[0] != "counter":
         return None
@@ -202,18 +212,19 @@ def _by_trying(tree: Tree, index: int, world: World, missing: list[Tree], ranges
     return found
 
 
-MONOTONE = ("number", "id", "argument", "counter", "named", "to", "+", "-", "*", "call")
+MONOTONE = ("number", "id", "argument", "field", "counter", "named", "to", "+", "-", "*", "call")
 MOST_CORNERS = 10  # ids and counters; each has two ends
 
 
 def largest(tree: Tree, world: World, extents: Mapping[tuple[str, int], int]) -> int | None:
     """The largest value over all work-items and iterations of loops; None where the source leaves that open. `extents` has how many
     values each id has. Sums and products are largest where each part is at one of its ends."""
+    tree = _folded(tree, world)
     if any(one[0] not in MONOTONE or (one[0] == "call" and one[1] not in ("max", "min", "clamp")) for one in _computed(tree)):
         return None
     ids = {(one[1], one[2]) for one in _computed(tree) if one[0] == "id" and one[1] not in SIZES}
     counters = _left_open(tree, replace(world, open={}))
-    ranges = [_values_of(one, world) for one in counters]
+    ranges = [turns(one, world) for one in counters]
     if not ids <= set(extents) or len(ids) + len(counters) > MOST_CORNERS or not all(ranges):
         return None
     found = []
@@ -223,6 +234,15 @@ def largest(tree: Tree, world: World, extents: Mapping[tuple[str, int], int]) ->
         found.append(_or_none(tree, replace(world, ids={**world.ids, **at}, open=opened)))
     known = [one for one in found if one is not None]
     return max(known) if len(known) == len(found) else None
+
+
+def _folded(tree: Tree, world: World) -> Tree:
+    """With numbers in place of parts that are the same for all work-items: `n / 2`."""
+    if tree[0] == "number":
+        return tree
+    if tree[0] not in OPEN and uniform(tree) and (known := _or_none(tree, world)) is not None:
+        return ["number", known]
+    return [_folded(one, world) if isinstance(one, list) else one for one in tree]
 
 
 def _computed(tree: Tree) -> Iterator[Tree]:
@@ -271,12 +291,20 @@ def label(tree: Tree) -> str:
     return str(tree[1]).partition(APART)[0]
 
 
-def helper_of(tree: Tree, inner: Tree) -> tuple[str, int] | None:
-    """The helper function that computes a part of the tree, with its line; None where that is the function with the access."""
-    for one in parts(tree):
-        if one[0] == "named" and len(one) > 3 and any(part is inner for part in parts(one[2])):
-            return helper_of(one[2], inner) or (str(one[3]), int(one[4]))
-    return None
+def helper_of(tree: Tree, inner: Tree) -> str:
+    """The helper function that computes a part of the tree; "" where that is the function with the access."""
+    return next((str(one[3]) for one in reversed(_around(tree, inner)) if one[3]), "")
+
+
+def line_of(tree: Tree, inner: Tree) -> int:
+    """The line that computes a part of the tree; 0 where that is the line of the access."""
+    return next((int(one[4]) for one in reversed(_around(tree, inner))), 0)
+
+
+def _around(tree: Tree, inner: Tree) -> list[Tree]:
+    """The variables and calls with a line that a part is in, from the outside."""
+    named = [one for one in parts(tree) if one[0] == "named" and len(one) > 3]
+    return [one for one in named if any(part is inner for part in parts(one))]
 
 
 def limit(counter: Tree, world: World) -> int | None:
@@ -301,7 +329,7 @@ def with_values(tree: Tree, world: World) -> str:
 
 def _shown(tree: Tree, world: World | None) -> str:
     head = tree[0]
-    if world is not None and head in ("named", "id", "argument", *OPEN):
+    if world is not None and head in ("named", "id", "argument", "field", *OPEN):
         number = _or_none(tree, world)
         return f"{number:,}" if number is not None else _shown(tree, None)
     if head == "number":
@@ -310,8 +338,8 @@ def _shown(tree: Tree, world: World | None) -> str:
         return f"{tree[1]}({tree[2]})"
     if head in ("named", *OPEN):
         return label(tree)
-    if head == "argument":
-        return str(tree[2])
+    if head in ("argument", "field"):
+        return str(tree[2]).partition(APART)[0]
     if head == "to":
         return _shown(tree[2], world)
     if head == "?":

@@ -38,7 +38,7 @@ def wanted(text: str, kernel: str | None = None) -> KernelChecks:
     syntax.need()
     if text == "opencl":
         return KernelChecks(USUAL, kernel)
-    return KernelChecks(frozenset(text.split(",")), kernel)
+    return KernelChecks(frozenset(text.split(",")), kernel, named=text)
 
 
 def named(text: str) -> bool:

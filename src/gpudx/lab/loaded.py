@@ -20,7 +20,7 @@ RECORDER = "recorder"
 MOST_NAMED = 5
 UNWRITABLE = "No trace could be written in {path}: free some space, or put the case elsewhere with --case DIR."
 NOT_ENTERED = (
-    "{path} was loaded, but no call of it reached the recorder: either none was made, or it takes no layers. "
+    "{path} was loaded, but no call of it reached the recorder: either none was made, or it does not support layers. "
     "Then set GPUDX_LIB to the libgpudx-opencl.so beside libgpudx.so and run again."
 )
 
@@ -34,7 +34,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "other machine": ("{path} is built for {detail}, the recorder is not", "Run a build for this machine."),
     "set-user-id": (
         "{path} changes user or privileges when it starts (set-user-id, set-group-id or file capabilities)",
-        "Run a copy without these bits, made with `cp` under your own name; write `sudo gpudx run` for sudo.",
+        "Run a copy without these bits, which `cp` makes; with sudo, write `sudo gpudx run`.",
     ),
     "unreadable": ("{path} cannot be read, so its kind is not known", "Make it readable, or run a copy you can read."),
     "unknown": ("{path} is not a program that gpudx knows", "Run `gpudx doctor`, then start the program itself."),
@@ -178,7 +178,7 @@ def inconclusive(presence: Presence) -> Diagnosis:
         guilty=None,
         victim=None,
         evidence=(Evidence(_roll_says(presence)),),
-        refutes_if="The run's list of processes names this program as one with the recorder.",
+        refutes_if="The run's list of processes shows the recorder in this program.",
         fix=(presence.next_step,),
         reason="The program was not observed, so the report cannot say why it failed.",
     )
@@ -186,5 +186,5 @@ def inconclusive(presence: Presence) -> Diagnosis:
 
 def _roll_says(presence: Presence) -> str:
     if not presence.images:
-        return "The recorder reported from no process of this run."
-    return "The recorder reported only from: " + ", ".join(presence.images[:MOST_NAMED]) + "."
+        return "The recorder was loaded into no process of this run."
+    return "The recorder was loaded only into: " + ", ".join(presence.images[:MOST_NAMED]) + "."

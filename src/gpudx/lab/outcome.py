@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+import os
+import re
 import signal
+from dataclasses import replace
+from pathlib import Path
 
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Outcome
 from gpudx.text import duration
 
+LONGEST, LAST_BYTES = 160, 4096
+COMPLAINT = re.compile(r"(?i)error|fail|cannot|can't|could not|no such|invalid|mismatch|wrong|bad|unexpected|expected|abort|assert|missing")
+
 
 def outcome(run: RunResult, fault_address: str | None = None) -> Outcome:
     """The Outcome of a run; the fault address comes from the trace."""
+    ended = _ended(run, fault_address)
+    return replace(ended, said=_last_line(run.how.output)) if ended.failed else ended
+
+
+def _last_line(output: Path | None) -> str:
+    """Of what the program printed, if that was kept."""
+    if output is None:
+        return ""
+    try:
+        with output.open("rb") as file:
+            file.seek(max(os.fstat(file.fileno()).st_size - LAST_BYTES, 0))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    latest = [line.strip()[:LONGEST] for line in reversed(lines) if line.strip()]
+    return next(filter(COMPLAINT.search, latest), next(iter(latest), ""))  # what it prints to a buffer may come behind a complaint
+
+
+def _ended(run: RunResult, fault_address: str | None) -> Outcome:
     after = f"after {duration(run.duration_s)}"
     if not run.started:
         text = f"The program was not started: the tool that should start it ended {after}."
@@ -37,5 +63,5 @@ def outcome(run: RunResult, fault_address: str | None = None) -> Outcome:
 
 def _timeout_text(run: RunResult, after: str) -> str:
     if run.returncode is None:
-        return f"The program had not ended {after}, and not even SIGKILL ended it: it is stuck inside the kernel."
+        return f"The program had not ended {after}, and not even SIGKILL ended it: it is stuck inside the operating system's kernel."
     return f"The program had not ended {after} and was stopped."

@@ -86,11 +86,13 @@ def run_recorded(
     how: How | None = None,
     on_progress: Progress | None = None,
     meanwhile: Callable[[], None] | None = None,
+    is_stuck: Callable[[float], bool] | None = None,
 ) -> RunResult:
     """Run `command` and wait for it. Traces go to `case_dir`/traces, which is created.
 
     UserError with exit code 127 or 126 when the program cannot be started. `on_progress` gets the seconds elapsed,
     about once a second. `meanwhile` is called once, when the program has started, and must return at once; all signals are blocked.
+    `is_stuck` gets them too: where it says so, the program is stopped as after a timeout.
     """
     how = how or How()
     file = program.find(command)
@@ -113,7 +115,7 @@ def run_recorded(
             meanwhile()
         listener.begin()
         enough = sanitized.Reported(below) if below and how.faults_suffice else None
-        run = _Run(started, begun, watched, how.timeout, on_progress, below, enough)
+        run = _Run(started, begun, watched, how.timeout, on_progress, below, enough, is_stuck)
         timed_out = not run.wait()
         run.hear()  # what ended the program may have come to us at the same moment
         duration = run.elapsed
@@ -213,6 +215,7 @@ class _Run:
         on_progress: Progress | None,
         below: Path | None = None,  # where a sanitizer's program is told
         enough: Callable[[], bool] | None = None,  # is what was asked for known before it ends?
+        is_stuck: Callable[[float], bool] | None = None,
     ) -> None:
         self.pid = pid
         self.returncode: int | None = None
@@ -225,7 +228,8 @@ class _Run:
         self.elapsed = 0.0
         self.interrupted = False
         self._enough = enough or (lambda: False)
-        self._look_every = LOOK_S if enough else math.inf
+        self._is_stuck = is_stuck or (lambda seconds: False)
+        self._look_every = LOOK_S if enough or is_stuck else math.inf
         self.ended_early = False
 
     def wait(self) -> bool:
@@ -235,7 +239,7 @@ class _Run:
             if self._timeout is not None:
                 pause = min(pause, self._timeout - self.elapsed)
             self.ended_early = self._enough()
-            if pause <= 0 or self.ended_early:
+            if pause <= 0 or self.ended_early or self._is_stuck(self.elapsed):
                 return False
             self.hear(pause)
             self.looker.look()

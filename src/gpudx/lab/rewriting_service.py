@@ -21,12 +21,11 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from gpudx.evidence.code_objects import ptx_texts
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.options import Device
 from gpudx.kernel_checks.plan import PROGRAMS
+from gpudx.kernel_checks.preprocess import as_numbered
 from gpudx.kernel_checks.rewriting import rewrite
-from gpudx.ptx_checks.rewrite import rewrite as rewrite_ptx
 
 SECONDS = 25
 LARGEST = 16 << 20
@@ -41,8 +40,7 @@ def main(arguments: list[str]) -> int:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen(64)
-    if language == "opencl":
-        warm()
+    warm(language)
     number = 0
     parent = os.getppid()
     listener.settimeout(1)
@@ -61,8 +59,14 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def warm() -> None:
-    """Loads libclang before the first question."""
+def warm(language: str) -> None:
+    """Loads libclang, or what reads images, before the first question. The program waits for this process, so that it begins with
+    no more than it needs."""
+    if language == "ptx":
+        import gpudx.evidence.code_objects
+        import gpudx.ptx_checks.rewrite  # noqa: F401
+
+        return
     with contextlib.suppress(Unsupported):
         rewrite("__kernel void k(__global float *a) { a[get_global_id(0)] = 0; }\n", "", Device())
 
@@ -117,7 +121,8 @@ def reply(question: bytes, number: int, folder: Path, checks: frozenset[str], ke
         "sites": [asdict(site) for site in done.rewritten.sites],
         "things": [asdict(thing) for thing in done.rewritten.things],
         "kernels": [asdict(plan) for plan in done.rewritten.kernels],
-        "checks": sorted(checks),
+        "checks": sorted(done.checks),
+        "source": as_numbered(source),
     }
     (folder / PROGRAMS / f"{number}.json").write_text(json.dumps(about))
     text = done.rewritten.text.encode("utf-8", "surrogateescape")
@@ -130,6 +135,9 @@ def reply(question: bytes, number: int, folder: Path, checks: frozenset[str], ke
 
 def ptx_reply(question: bytes, number: int, folder: Path, checks: frozenset[str], kernel: str) -> bytes:
     """The newest PTX of an image with checks in it. `kernel` narrows nothing: a module is rewritten whole."""
+    from gpudx.evidence.code_objects import ptx_texts
+    from gpudx.ptx_checks.rewrite import rewrite as rewrite_ptx
+
     del kernel
     texts = sorted(ptx_texts(memoryview(question)), key=lambda one: one[0].architecture)
     if not texts:
@@ -141,6 +149,7 @@ def ptx_reply(question: bytes, number: int, folder: Path, checks: frozenset[str]
         "sites": [asdict(site) for site in done.sites],
         "things": [],
         "kernels": [{"name": name} for name in done.kernels],
+        "uses_heap": done.uses_heap,
     }
     (folder / PROGRAMS / f"{number}.json").write_text(json.dumps({**about, "checks": sorted(checks)}))
     (folder / PROGRAMS / f"{number}.ptx").write_text(done.text)  # for people who wonder what was compiled

@@ -121,9 +121,7 @@ def _streams(facts: Facts) -> Iterator[Stream]:
 def _unknown(facts: Facts) -> Iterator[str]:
     yield from (f"no breadcrumbs: {why}" for why in facts.crumbs.why_not)
     if not facts.crumbs.rows and len(facts.launches) and not facts.crumbs.why_not:
-        yield "no breadcrumbs were recorded: which of the queued launches have completed is not known"
-    if not len(facts.trace.named("note_stack")):
-        yield "no host stacks: record with gpudx run --stacks to see where launches were made"
+        yield "no breadcrumbs were recorded: it is not known which of the queued launches have completed"
 
 
 def lines(now: InFlight) -> list[str]:

@@ -39,6 +39,7 @@ class Outcome:
     signal: str | None = None
     fault_address: str | None = None
     duration_s: float = 0.0
+    said: str = field(default="", metadata=LATER)  # its last complaint, else its last line, where gpudx kept its output
 
     @property
     def failed(self) -> bool:

@@ -56,10 +56,10 @@ LIFETIME = Kind(
 
 MEMORY = Kind(
     "an access outside memory",
-    _alike("shown", "the access meets the fence, in that launch", *FENCES)
+    _alike("shown", "the access hits the fence, in that launch", *FENCES)
     + _alike("shown", "the tool names the access", "memcheck")
     + _alike("may show", "where the device reports it, the wait right after the launch reports it", "serialised")
-    + _alike("may show", "an access past the end of a part meets its fence, in that launch", "parts-fenced")
+    + _alike("may show", "an access past the end of a sub-buffer hits its fence, in that launch", "parts-fenced")
     + _alike(
         "may change",
         "what lies next to the memory, and when it is written, differs between runs",
@@ -72,6 +72,7 @@ UNINITIALISED = Kind(
     "uninitialized memory",
     _alike("shown", "the tool names the read", "initcheck")
     + _alike("shown", "the pattern that fills fresh memory appears", "poisoned")
+    + _alike("may show", "the kernel reports a read of shared memory that its block never wrote", "shared-memory")
     + _alike("stays", "waits and turns write nothing", "serialised", "turns", *WAITS)
     + _alike(
         "may change",

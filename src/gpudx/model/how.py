@@ -1,4 +1,4 @@
-"""How a program is run: all that can be asked for, as data from the command line to the report."""
+"""How a program is run: all that can be requested, as data from the command line to the report."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
+
+from gpudx.model.fields import LATER
 
 PLAIN = "recorded"
 
@@ -19,6 +21,7 @@ class Ways:
     poison: str = ""  # the pattern that fresh memory held
     watch: bool = False
     serialise: bool = False
+    checks: str = field(default="", metadata=LATER)  # of kernels that check themselves: those that were asked for by name, "nan"
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -35,7 +38,7 @@ class Ways:
     def options(self) -> tuple[str, ...]:
         """The options of `gpudx run` that give the same run."""
         named = {
-            f"--sanitize={self.check}": self.check,
+            f"--sanitize={self.checks or self.check}": self.check,
             "--fence": self.fence == "high",
             f"--fence={self.fence}": self.fence not in ("", "high"),
             "--poison": self.poison == "cb",
@@ -106,6 +109,7 @@ class KernelChecks:
     checks: frozenset[str]
     kernel: str | None = None
     language: Literal["opencl", "ptx"] = "opencl"
+    named: str = ""  # as they were asked for; "": all that are usual
 
 
 @dataclass(frozen=True)
@@ -160,4 +164,5 @@ class How:
             poison=self.poison or "",
             watch=self.watch is not None,
             serialise=self.serialise,
+            checks=self.kernel_checks.named if self.kernel_checks else "",
         )

@@ -21,9 +21,20 @@ enum { UNINITIALIZED = 3, RACE = 4, BARRIER = 5, NUMBER = 9 };  // kernel_checks
 enum { WRITES = 1 << 24, GENERIC = 1 << 25, ATOMIC = 1 << 26, UNORDERED = 1 << 27, REPLACES = 1 << 28 };
 enum { FILL = 0x7f7f7f7f };  // a large number, as an integer and as a float
 
+// A test of what they decide compiles this file for the host, with other definitions of these.
+#ifndef READ_GRID
+#define READ_GRID(grid) asm volatile("mov.u64 %0, %%gridid;" : "=l"(grid))
+#define READ_PLACE(who, where, place) \
+    asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(who), "=l"(where) : "l"(__cvta_generic_to_global((void *)(place))))
+#define WRITE_PLACE(place, who, where) \
+    asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global((void *)(place))), "l"(who), "l"(where))
+#define WRITE_SHARED(at, byte) asm volatile("st.shared.u8 [%0], %1;" ::"r"(at), "r"(byte))
+#endif
+
 extern "C" {
-__device__ ulonglong2 gdx_places[PLACES];
+__device__ ulonglong2 gdx_places[PLACES];  // which word << 38 | grid << 16 | site; check << 40 | block << 20 | fences << 4 | bytes
 __device__ u32 gdx_fences[BLOCKS];
+__device__ u64 gdx_first_grid;
 __device__ u32 gdx_counts[SITES];
 __device__ u32 gdx_report[8 + RECORDS * WORDS];  // how many were made, then the records
 
@@ -48,6 +59,21 @@ __device__ __noinline__ void gdx_record(u32 kind, u32 site, u32 how, u32 width, 
 
 __device__ __noinline__ u32 gdx_block(void) { return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z); }
 
+// A prime: a block of 256 threads that all pass a fence 256 times must not seem to have passed none.
+__device__ __forceinline__ u32 fences_of(u32 block) { return ((volatile u32 *)gdx_fences)[block & (BLOCKS - 1)] % 65521; }
+
+// Grids since the first one that was checked, from 1 on.
+__device__ __forceinline__ u64 this_grid(void)
+{
+    u64 grid, first = *(volatile u64 *)&gdx_first_grid;
+    READ_GRID(grid);
+    if (!first) {
+        first = atomicCAS(&gdx_first_grid, 0, grid + 1);
+        first = first ? first : grid + 1;
+    }
+    return grid + 2 - first;
+}
+
 __device__ __noinline__ void gdx_fence(void)
 {
     atomicAdd(&gdx_fences[gdx_block() & (BLOCKS - 1)], 1);
@@ -67,35 +93,28 @@ __device__ __noinline__ void gdx_access(u64 at, u32 how, u64 value)
 {
     u32 site = how & 0xffff, width = how >> 16 & 0x3f, step = how >> 26 & 0xf;  // step: bytes of one element of a vector
     if ((how & GENERIC) && !__isGlobal((void *)at)) return;
-    u64 grid;
-    asm volatile("mov.u64 %0, %%gridid;" : "=l"(grid));
-    grid &= 0xffff;
-    u32 block = gdx_block(), mine = block & 0xfffff, fences = ((volatile u32 *)gdx_fences)[block & (BLOCKS - 1)] & 0xff;
+    u64 grid = this_grid();
+    if (grid >> 22) return;  // there is no room for its number
+    u32 block = gdx_block(), mine = block & 0xfffff, fences = fences_of(block);
     for (u64 word = at & ~3ull; word < at + width; word += 4) {
         u32 mask = 0;
         for (int i = 0; i < 4; i++) mask |= (word + i >= at && word + i < at + width) << i;
-        u64 key = word >> 2, check = (key >> 21 ^ key >> 37) & 0xffff;
+        // The lower bits of the key are the number of the place. The check tells halves of two writers from those of one.
+        u64 key = word >> 2, tag = (key >> 21 & 0x3ffffff) << 22 | grid, check = (tag * 0x9e3779b97f4a7c15ull) >> 40;
         volatile u64 *place = (volatile u64 *)&gdx_places[key & (PLACES - 1)];
         u64 who, where;
-        asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(who), "=l"(where) : "l"(__cvta_generic_to_global((void *)place)));
-        u32 other = where >> 28 & 0xfffff;
-        bool met = who >> 16 == key && (where & 0xffff) == check && where >> 48 == grid && (where >> 16 & mask) && other != mine
-            && (((volatile u32 *)gdx_fences)[other & (BLOCKS - 1)] & 0xff) == (where >> 20 & 0xff);
+        READ_PLACE(who, where, place);
+        u32 other = where >> 20 & 0xfffff;
+        bool met = who >> 16 == tag && where >> 40 == check && (where & mask) && other != mine
+            && fences_of(other) == (where >> 4 & 0xffff);
         if (met && (how & WRITES) && same(at, step, value)) met = false;  // what is there already
         if (met) gdx_record(RACE, site, how & WRITES ? 2 : 1, width, at, (who & 0xffff) | (u64)other << 32);
         if (how & WRITES) {
-            who = key << 16 | site;
-            where = grid << 48 | (u64)mine << 28 | (u64)fences << 20 | (u64)mask << 16 | check;
-            asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global((void *)place)), "l"(who), "l"(where));
+            who = tag << 16 | site;
+            where = check << 40 | (u64)mine << 20 | (u64)fences << 4 | mask;
+            WRITE_PLACE(place, who, where);
         }
     }
-}
-
-__device__ __forceinline__ u32 this_grid(void)
-{
-    u64 grid;
-    asm volatile("mov.u64 %0, %%gridid;" : "=l"(grid));
-    return (u32)grid & 0xffff;
 }
 
 __device__ __forceinline__ u32 this_thread(void)
@@ -106,8 +125,8 @@ __device__ __forceinline__ u32 this_thread(void)
 __device__ __noinline__ void gdx_barrier(void)
 {
     u32 block = gdx_block();
-    if (block >= CHECKED) return;
-    u32 *mine = gdx_epochs + block * THREADS + this_thread(), grid = this_grid(), old = *mine;
+    if (block >= CHECKED || this_grid() >> 16) return;
+    u32 *mine = gdx_epochs + block * THREADS + this_thread(), grid = (u32)this_grid(), old = *mine;
     *mine = old >> 16 == grid ? (old & 0xffff0000) | ((old + 1) & 0xffff) : grid << 16 | 1;
 }
 
@@ -116,7 +135,7 @@ __device__ __noinline__ void gdx_fill(u32 at, u32 bytes)
 {
     u32 threads = blockDim.x * blockDim.y * blockDim.z;
     for (u32 i = this_thread(); i < bytes; i += threads < THREADS ? threads : THREADS)
-        asm volatile("st.shared.u8 [%0], %1;" ::"r"(at + i), "r"(FILL & 0xff));
+        WRITE_SHARED(at + i, FILL & 0xff);
 }
 
 // The bytes of a word that this block wrote before, and with `mask` those that it writes now.
@@ -134,12 +153,12 @@ __device__ __forceinline__ u32 written_before(u32 *cell, u32 grid, u32 mask)
 __device__ __noinline__ void gdx_shared(u64 at, u32 how)
 {
     u32 block = gdx_block(), site = how & 0xffff, width = how >> 16 & 0x3f;
-    if (block >= CHECKED) return;
+    if (block >= CHECKED || this_grid() >> 16) return;  // there is no room for the numbers of later grids
     if (how & GENERIC) {
         if (!__isShared((void *)at)) return;
         at = __cvta_generic_to_shared((void *)at);
     }
-    u32 grid = this_grid(), thread = this_thread(), epoch = gdx_epochs[block * THREADS + thread];
+    u32 grid = (u32)this_grid(), thread = this_thread(), epoch = gdx_epochs[block * THREADS + thread];
     u32 me = (epoch >> 16 == grid ? epoch & 0xffff : 0) << 10 | thread;
     for (u32 word = (u32)at & ~3u; word < (u32)at + width && word >> 2 < SHARED_WORDS; word += 4) {
         u32 mask = 0;
@@ -171,6 +190,9 @@ __device__ __noinline__ void gdx_shared(u64 at, u32 how)
 // An instruction that names lanes in its mask which went the other way at a branch: `branch` is that one's place.
 __device__ __noinline__ void gdx_absent(u32 site, u32 lanes, u32 branch) { gdx_record(BARRIER, site, 0, 0, lanes, branch); }
 
+// A shuffle that reads a lane which has left the kernel, or never was there.
+__device__ __noinline__ void gdx_left_out(u32 site, u32 lane) { gdx_record(UNINITIALIZED, site, 1, 4, lane, 0); }
+
 // how: 0 a NaN was made, 1 an infinity was made, 2 a NaN was stored, 3 an infinity was stored
 __device__ __noinline__ void gdx_number(u32 site, u32 how, u64 bits) { gdx_record(NUMBER, site, how, 0, 0, bits); }
 
@@ -183,6 +205,7 @@ __device__ __noinline__ u32 gdx_keep(u64 at)  // so that the compiler keeps them
     gdx_fill((u32)at, (u32)(at >> 32));
     gdx_shared(at, (u32)at);
     gdx_absent((u32)at, (u32)(at >> 32), (u32)at);
+    gdx_left_out((u32)at, (u32)(at >> 32));
     return gdx_block();
 }
 }

@@ -84,6 +84,18 @@ class Flow:
         sites = tuple(number for one in (*with_taken, *with_passed) for number in wide[one])
         yield Divide(branch[0], bool(with_taken), sites, _first_line(self.blocks[meets]))
 
+    def together(self) -> frozenset[int]:
+        """Lines of warp-wide instructions that all lanes reach which have not left the kernel: no branch leads around them."""
+        wide = {at: [n for n, one in block.lines if is_warp_wide(one)] for at, block in enumerate(self.blocks)}
+        if not self.known or not any(wide.values()):
+            return frozenset()
+        apart: set[int] = set()
+        for at, meets in enumerate(_meetings(self.blocks)):
+            block = self.blocks[at]
+            if block.branch is not None and meets >= 0 and not self.blocks[meets].only_ends:
+                apart |= set().union(*(_reached(self.blocks, one, meets) for one in set(block.next)))
+        return frozenset(number for at, lines in wide.items() if at not in apart for number in lines)
+
     def waits(self) -> frozenset[int]:
         """Lines of loads in loops of one block that go on until the value changes."""
         return frozenset(number for block in self.blocks for number in _awaited(self.blocks, block))

@@ -8,7 +8,7 @@ memory and of warp-wide instructions.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -38,16 +38,18 @@ PUBLISHES = ("release", "acq_rel", "sc")
 MAKES = ("add", "sub", "mul", "fma", "mad", "div", "rcp", "sqrt", "rsqrt", "lg2", "ex2", "cvt", "tanh")
 INFINITE = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F800000, "f64": 0x7FF0000000000000}
 BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
-FREES = ("free", "malloc")  # their memory passes from block to block
+# The device's heap: what one block gives back, another may be given.
+HEAP = re.compile(r"\bcall\b[^;]*[\s,](?:malloc|free|cuda(?:Malloc|Free)|__nv_aligned_device_malloc)\s*,")
 
 
 @dataclass
 class Rewritten:
-    """The new text, its checked places, and how many kernels have any."""
+    """The new text, its checked places, the kernels that have any, and whether code of it takes memory from the device's heap."""
 
     text: str
     sites: list[Site]
     kernels: list[str]
+    uses_heap: bool = False
 
 
 @dataclass
@@ -58,6 +60,7 @@ class _Module:
     kernels: list[str] = field(default_factory=list)
     out: list[str] = field(default_factory=list)
     labels: int = 0
+    uses_heap: bool = False
     memory: shared.Memory = field(default_factory=shared.Memory)
 
 
@@ -66,6 +69,7 @@ class _Function:
     name: str
     awaited: frozenset[int] = frozenset()  # lines of loads that wait for another thread
     decides: frozenset[str] = frozenset()  # registers that branches are computed from
+    heap: frozenset[int] = frozenset()  # lines where a call of the device's malloc or free begins
     warp: shared.Warp = field(default_factory=shared.Warp)
     types: dict[str, str] = field(default_factory=dict)  # of registers, by the name without its number
     file: int = 0
@@ -93,7 +97,7 @@ def rewrite(text: str, checks: frozenset[str]) -> Rewritten | None:
     if not module.sites:
         return None
     code = text[: head.end()] + "\n" + device_code() + "\n".join(module.out)
-    return Rewritten(code, module.sites, module.kernels)
+    return Rewritten(code, module.sites, module.kernels, module.uses_heap)
 
 
 def _walk(module: _Module, lines: list[str]) -> None:
@@ -126,11 +130,27 @@ def _function(module: _Module, name: str, lines: list[str], start: int) -> _Func
     flow = Flow(lines, start)
     function = _Function(name)
     if "races" in module.checks:
+        function.heap = _heap_calls(lines[start : flow.end], start)
+        module.uses_heap = module.uses_heap or bool(function.heap)
         function.awaited = flow.waits()
         function.decides = flow.decides() if function.awaited else frozenset()
     if "shared" in module.checks:
         function.warp = shared.warp(flow, lines[start : flow.end])
     return function
+
+
+def _heap_calls(body: list[str], start: int) -> frozenset[int]:
+    """Compilers write a call on several lines."""
+    found, begun, text = set(), -1, ""
+    for number, line in enumerate(map(without_comment, body), start):
+        if begun < 0 and re.search(r"(?:^|[\s}])call\b", line):
+            begun, text = number, ""
+        if begun >= 0:
+            text += f"{line} "
+            if ";" in line:
+                found |= {begun} if HEAP.search(text) else set()
+                begun = -1
+    return frozenset(found)
 
 
 def _limited(line: str, starts: str) -> str:
@@ -148,9 +168,12 @@ def _line(module: _Module, function: _Function, number: int, line: str) -> None:
         for name in found[2].split(","):
             function.types[re.sub(r"<\d+>$", "", name.strip()).rstrip("0123456789") or name.strip()] = found[1]
             function.types[name.strip()] = found[1]
+    if number in function.heap:  # what was written there is handed on, in order, to whoever is given the memory next
+        module.out.append("\tcall gdx_fence;")
     statement = statement_of(bare)
     before = list(_before(module, function, number, statement)) if statement else []
-    module.out += [*before, line]
+    around = _shuffled(module, function, statement) if statement and number in function.warp.together else ([], [])
+    module.out += [*before, *around[0], line, *around[1]]
     if statement:
         _follow(function, statement)
 
@@ -223,6 +246,13 @@ def _before(module: _Module, function: _Function, number: int, statement: Statem
         yield from _made(module, function, statement)
 
 
+def _shuffled(module: _Module, function: _Function, statement: Statement) -> tuple[list[str], list[str]]:
+    full = "shared" not in module.checks or len(module.sites) >= MOST_SITES - 4
+    if full or not shared.shuffled(statement, 0):
+        return [], []
+    return shared.shuffled(statement, _site(module, function, "lane", statement)) or ([], [])
+
+
 def _in_shared(module: _Module, function: _Function, number: int, statement: Statement) -> Iterator[str]:
     yield from shared.entered(function.warp, module.memory)
     yield from shared.met(function.warp, number)
@@ -244,10 +274,12 @@ def _in_shared(module: _Module, function: _Function, number: int, statement: Sta
 def _publishes(statement: Statement) -> bool:
     if statement.op == "membar" or (statement.op == "fence" and "proxy" not in statement.parts):
         return "cta" not in statement.parts
-    if statement.op == "call":
-        return bool(re.search(rf"\b(?:{'|'.join(FREES)})\b", statement.rest))
+    if statement.op == "barrier" and "cluster" in statement.parts:  # "if no .sem is given, .release is assumed for .arrive"
+        return "arrive" in statement.parts and "relaxed" not in statement.parts
+    if statement.op == "mbarrier":
+        return "cluster" in statement.parts and "arrive" in statement.parts and "relaxed" not in statement.parts
     ordered = any(part in PUBLISHES for part in statement.parts)
-    return ordered and statement.op in ("st", "atom", "red", "barrier") and "cta" not in statement.parts
+    return ordered and statement.op in ("st", "atom", "red") and "cta" not in statement.parts
 
 
 def _is_plain_access(statement: Statement) -> bool:
@@ -364,7 +396,18 @@ def _made(module: _Module, function: _Function, statement: Statement) -> Iterato
     inner = [f".reg .{type_} gdx_out;", f"{name} gdx_out, {', '.join(operands[1:])};", *_odd(kind, "gdx_out")]
     for number, one in enumerate(given):
         inner += _input(source, one, number)
-    yield from _guarded(module, statement.when, [*inner, *_tell(kind, site, MADE_NAN, MADE_INF)])
+    told = _operands(given) if given and kind == source == "f32" and len(operands) <= 3 else []
+    yield from _guarded(module, statement.when, [*inner, *_tell(kind, site, MADE_NAN, MADE_INF, told)])
+
+
+def _operands(given: list[str]) -> list[str]:
+    """At most two numbers of 32 bits, the first in the lower half: what the number was made of says more than the number."""
+    words = [*given, *given][:2]
+    return [
+        ".reg .b32 gdx_raw0, gdx_raw1;",
+        *(f"mov.b32 gdx_raw{number}, {one};" for number, one in enumerate(words)),
+        "mov.b64 gdx_told, {gdx_raw0, gdx_raw1};",
+    ]
 
 
 def _made_kind(statement: Statement) -> str | None:
@@ -407,14 +450,14 @@ def _input(kind: str, value: str, number: int) -> list[str]:
     ]
 
 
-def _tell(kind: str, site: int, nan: int, infinity: int) -> list[str]:
+def _tell(kind: str, site: int, nan: int, infinity: int, told: Sequence[str] = ()) -> list[str]:
     widen = {16: "cvt.u64.u16", 32: "cvt.u64.u32", 64: "mov.b64"}[BITS[kind]]
     return [
         "or.pred gdx_fine, gdx_nan, gdx_inf;",
         "@!gdx_fine bra gdx_nothing;",
         ".reg .b64 gdx_told;",
         ".reg .b32 gdx_how;",
-        f"{widen} gdx_told, gdx_bits;",
+        *(told or [f"{widen} gdx_told, gdx_bits;"]),
         f"selp.b32 gdx_how, {nan}, {infinity}, gdx_nan;",
         ".param .b32 gdx_0;",
         ".param .b32 gdx_1;",

@@ -54,6 +54,7 @@ class Warp:
     meets: dict[int, list[int]] = field(default_factory=dict)  # by line
     places: dict[int, int] = field(default_factory=dict)  # of a divide: the number of its branch as a site
     used: frozenset[str] = frozenset()  # variables that the function names
+    together: frozenset[int] = frozenset()  # lines of warp-wide instructions that no branch leads around
     is_entered: bool = False
 
 
@@ -74,7 +75,7 @@ def _variable(name: str, width: int, counts: str) -> Variable:
 
 def warp(flow: Flow, body: Sequence[str]) -> Warp:
     """What a function needs."""
-    made = Warp(used=frozenset(re.findall(r"[\w$]+", "\n".join(map(without_comment, body)))))
+    made = Warp(together=flow.together(), used=frozenset(re.findall(r"[\w$]+", "\n".join(map(without_comment, body)))))
     for number, one in enumerate(flow.divides()):
         made.divides[one.line] = (number, one)
         made.meets.setdefault(one.meets, []).append(number)
@@ -144,6 +145,65 @@ def named(warp: Warp, line: int, site: int, statement: Statement) -> Iterator[st
             "gdx_all_here:",
             "}",
         )
+
+
+# ---- shuffles that read lanes which are not there ----
+
+SOURCES = {  # the lane that is read, and whether it is within the segment (PTX ISA, "shfl.sync")
+    "up": ("sub.s32 gdx_from, gdx_lane, gdx_by;", "ge"),
+    "down": ("add.s32 gdx_from, gdx_lane, gdx_by;", "le"),
+    "bfly": ("xor.b32 gdx_from, gdx_lane, gdx_by;", "le"),
+    "idx": ("and.b32 gdx_from, gdx_by, gdx_rest;\nor.b32 gdx_from, gdx_from, gdx_first;", "le"),
+}
+FILL = 0x7F7F7F7F  # device.cu
+
+
+def shuffled(statement: Statement, site: int) -> tuple[list[str], list[str]] | None:
+    """What stands before and behind a shuffle: the lanes that take part are counted, and what is read from another one is replaced by a
+    large number, as it may be anything. None for other statements."""
+    mode = statement.parts[1] if statement.op == "shfl" and len(statement.parts) > 1 and statement.parts[0] == "sync" else ""
+    operands = [one.strip() for one in statement.rest.split(",")]
+    target = operands[0].partition("|")[0].strip()
+    if mode not in SOURCES or len(operands) != 5 or statement.when or not target.startswith("%"):
+        return None
+    source, fits = SOURCES[mode]
+    _, _, by, clamp, mask = operands
+    before = [
+        "{",
+        ".reg .b32 gdx_lane, gdx_by, gdx_clamp, gdx_segment, gdx_rest, gdx_first, gdx_last, gdx_from, gdx_here;",
+        ".reg .pred gdx_all, gdx_fits, gdx_gone;",
+        "mov.u32 gdx_lane, %laneid;",
+        f"and.b32 gdx_by, {by}, 31;",
+        f"mov.b32 gdx_clamp, {clamp};",
+        "shr.u32 gdx_segment, gdx_clamp, 8;",
+        "and.b32 gdx_segment, gdx_segment, 31;",
+        "and.b32 gdx_clamp, gdx_clamp, 31;",
+        "not.b32 gdx_rest, gdx_segment;",
+        "and.b32 gdx_first, gdx_lane, gdx_segment;",
+        "and.b32 gdx_last, gdx_clamp, gdx_rest;",
+        "or.b32 gdx_last, gdx_last, gdx_first;",
+        *source.split("\n"),
+        f"setp.{fits}.s32 gdx_fits, gdx_from, gdx_last;",
+        "selp.b32 gdx_from, gdx_from, gdx_lane, gdx_fits;",
+        "and.b32 gdx_from, gdx_from, 31;",
+        "setp.eq.u32 gdx_all, gdx_lane, gdx_lane;",
+        f"vote.sync.ballot.b32 gdx_here, gdx_all, {mask};",
+        "shr.u32 gdx_here, gdx_here, gdx_from;",
+        "and.b32 gdx_here, gdx_here, 1;",
+        "setp.eq.u32 gdx_gone, gdx_here, 0;",
+    ]
+    behind = [
+        "@!gdx_gone bra gdx_is_there;",
+        ".param .b32 gdx_0;",
+        ".param .b32 gdx_1;",
+        f"st.param.b32 [gdx_0], {site};",
+        "st.param.b32 [gdx_1], gdx_from;",
+        "call gdx_left_out, (gdx_0, gdx_1);",
+        "gdx_is_there:",
+        f"@gdx_gone mov.b32 {target}, {FILL};",
+        "}",
+    ]
+    return [f"\t{line}" for line in before], [f"\t{line}" for line in behind]
 
 
 # ---- accesses ----

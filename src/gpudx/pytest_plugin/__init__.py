@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--gpudx", action="store_true", help="Record the tests and report which of them caused a GPU error.")
     group.addoption("--gpudx-case", metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")
     group.addoption(
-        "--gpudx-isolate", action="store_true", help="After a test broke the CUDA context, run the others in a fresh process."
+        "--gpudx-isolate", action="store_true", help="After a test breaks the CUDA context, run the others in a fresh process."
     )
     group.addoption("--gpudx-strict", action="store_true", help="Fail the run if a passing test caused a GPU error.")
 
@@ -142,7 +142,7 @@ class Pinning:
             found, self._suppressed = look(self._folder, failed, pid)
             return found
         except Exception:
-            self._problem = "reading the record failed, which is a bug in gpudx: " + traceback.format_exc(limit=-1)
+            self._problem = "reading the trace failed, which is a bug in gpudx: " + traceback.format_exc(limit=-1)
             return []
 
     @pytest.hookimpl(tryfirst=True)
@@ -191,10 +191,10 @@ def _sentence(one: Told, here: str) -> str:
         place = "This test caused it." if one.certain else "Only this test could have caused it."
     elif one.made_in:
         names = _listed(tuple("this test" if name == here else name for name in one.made_in))
-        other = ", not in this test; that this test failed because of it is not shown"
+        other = ", not in this test; it is not shown that this test failed because of it"
         place = f"It was caused in {names}{'' if here in one.made_in else other}."
     else:
-        place = "It was caused outside the tests." if one.certain else "Which test caused it is not known."
+        place = "It was caused outside the tests." if one.certain else "It is not known which test caused it."
     return f"{one.verdict}: {one.sentence} {place}"
 
 

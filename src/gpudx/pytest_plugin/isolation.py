@@ -79,7 +79,7 @@ class Isolation:
         ran = f"{plural(len(self.followers), 'test')} {fresh if self._isolate else 'began after that'}"
         terminalreporter.write_line(f"The CUDA context was broken in or before {self._broken_since}; {ran}.")
         if not self._isolate:
-            terminalreporter.write_line("Their failures say nothing about them: run again with --gpudx-isolate.")
+            terminalreporter.write_line("Their failures say nothing about their own code: run again with --gpudx-isolate.")
 
     # ---- fresh processes ----
 

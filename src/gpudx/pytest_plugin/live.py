@@ -17,8 +17,8 @@ from gpudx.facts import derive
 from gpudx.lab import project_file
 from gpudx.model import Diagnosis, Finding, Outcome
 from gpudx.model.suppression import unsuppressed
-from gpudx.report.outline import VERDICTS
 from gpudx.report.safe import clean
+from gpudx.report.verdict import VERDICTS
 from gpudx.trace import open_traces
 
 

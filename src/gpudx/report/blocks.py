@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from gpudx.report.safe import clean
-
-Tone = Literal["bad", "unsure", "good"]
+from gpudx.report.verdict import Tone
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from gpudx.model.case import UNCHECKED_IMAGES
@@ -18,7 +19,12 @@ SEVERITIES = (("error", "error", "errors"), ("warning", "warning", "warnings"), 
 
 def one_line(case: Case) -> str:
     """What `gpudx run` prints after a run that needs no report."""
-    return f"gpudx: {clean(watched(case))} case: {full(case.directory)}"
+    return f"gpudx: {clean(watched(case))} case: {near(case.directory)}"
+
+
+def near(place: str) -> str:
+    """A path as short as it can be opened from here."""
+    return full(place.replace(os.getcwd() + os.sep, ""))
 
 
 def needs_report(case: Case) -> bool:
@@ -44,7 +50,8 @@ def watched(case: Case) -> str:
     seen = f"{plural(calls, 'call')}, {plural(launches, 'launch', 'launches')}"
     found = counted(case) if case.findings else "no fault found"
     tools = "".join(f" {one.name}: {one.saw}" for one in case.instruments if one.watches and one.name != RECORDER)
-    tools += " Images were not checked." if unchecked_images(case) and any(one.state == "live" for one in _inside_kernels(case)) else ""
+    inside = any(one.state == "live" for one in _inside_kernels(case))
+    tools += " Of images, at most 2D coordinates were checked." if inside and unchecked_images(case) else ""
     suppressed = "".join(f" {note}" for note in suppressions(case))
     return f"{found} in {seen} ({plural(len(case.processes), 'process', 'processes')}).{tools}{suppressed}"
 

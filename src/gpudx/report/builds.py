@@ -39,7 +39,7 @@ def kernels(case: Case) -> Section:
     rows = tuple((*_cells(one), *(_shown(_number(one, name)) for name in also)) for one in worst[:MOST_ROWS])
     tail = (Paragraph(f"and {more:,} more; case.json has them all"),) if more > 0 else ()
     note = Paragraph(
-        "Bytes, and registers of a thread; bound: groups of threads that the registers leave room for, of those at best."
+        "Sizes are in bytes, registers per thread; bound: how many warps or waves the registers leave room for, of the maximum."
     )
     return Section(
         f"Kernels as built: {len(case.kernels):,}",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from gpudx.model import Case, Evidence, Finding, Verdict
-from gpudx.report.blocks import Block, Bullets, Outline, Paragraph, Section, Tone
+from gpudx.report.blocks import Block, Bullets, Outline, Paragraph, Section
+from gpudx.report.verdict import Tone
 from gpudx.text import plural
 
 BROKEN = "contract-violated"

@@ -10,10 +10,10 @@ from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Picture, Rows, 
 from gpudx.text import plural
 
 TIMES = (
-    "Calls of the program, by queue and by thread, when they were made; when the device did the work is not recorded. "
+    "Calls by queue and by thread, at the time of the call; when the device executed them is not recorded. "
     "Drag to move; two fingers, the keys + and -, or, after a click, the wheel zoom; Shift with an arrow key goes from call to call."
 )
-ORDER = "Places keep the order of addresses, not their distances."
+ORDER = "Blocks are in the order of their addresses, not to scale."
 MADE = "This API gives no addresses: blocks are shown in the order in which they were created."
 
 
@@ -31,7 +31,7 @@ def guilty(drawing: Drawing | None) -> Iterator[Section]:
 
 
 def _source(excerpt: Excerpt) -> Iterator[Block]:
-    yield Paragraph(f"{excerpt.place}{', which was changed after the run' if excerpt.changed else ''}:")
+    yield Paragraph(f"{excerpt.place}{', changed after the run' if excerpt.changed else ''}:")
     width = len(str(excerpt.first + len(excerpt.lines)))
     numbered = enumerate(excerpt.lines, start=excerpt.first)
     yield Code(tuple(f"{'>' if n == excerpt.line else ' '} {n:>{width}}  {line}" for n, line in numbered))
@@ -54,7 +54,7 @@ def pictures(drawing: Drawing | None) -> Iterator[Section]:
 def _times(lines: tuple[Timeline, ...]) -> str:
     left = sum(one.left_out for one in lines)
     merged = max(one.merged for one in lines)
-    more = f" Not drawn: {plural(left, 'call')} that only put queues in order." if left else ""
+    more = f" Not drawn: {plural(left, 'call')} that only synchronize queues." if left else ""
     few = f" Up to {merged} neighbouring calls of a queue are drawn as one." if merged > 1 else ""
     return f"{TIMES}{more}{few}"
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from gpudx.model import Case
 from gpudx.model.flake import EVERY, MOST_TOLD, PROCESS, Blame, Cell, Flake, FlakyTest
-from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Picture, Rows, Section, Table, Tone
+from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Picture, Rows, Section, Table
+from gpudx.report.verdict import Tone
 from gpudx.text import capital, plural
 
 MOST_ROWS = 25
@@ -137,7 +138,7 @@ def _tests(flake: Flake) -> Iterator[Block]:
 
 def _sentence(test: FlakyTest) -> str:
     error = f" Its results are {test.error}." if test.error else ""
-    said = f" It said: {test.said}" if test.said and not test.error else ""
+    said = f" It printed: {test.said}" if test.said and not test.error else ""
     return f"{test.name}: {test.kind}. {test.summary}{error}{said}"
 
 

@@ -7,7 +7,11 @@ from collections.abc import Iterator
 from gpudx.model import Case, Cell, Investigation, Observation
 from gpudx.report.blocks import Bullets, Paragraph, Picture, Section, Table
 
-RATES = "How often it failed (the mark) and the rates that fit this (the bar), per experiment."
+RATES = "For each experiment, how often it failed (the mark) and the failure rates that fit this (the bar)."
+WHY_STOPPED = {
+    "": "not finished",
+    "nothing left that separates them": "no experiment is left that would separate the remaining causes",
+}
 SAYS = {"for": "for it", "against": "against it", "nothing": "nothing"}
 
 
@@ -18,7 +22,7 @@ def investigated(case: Case) -> Iterator[Section]:
         return
     runs = sum(seen.runs + sum(count for _, count in seen.others) for seen in case.observations)
     level = f"By chance alone, experiments confirm a wrong cause in at most {100 * (1 - state.confidence):.2g} % of investigations."
-    stopped = state.stopped or "not finished"
+    stopped = WHY_STOPPED.get(state.stopped, state.stopped)
     yield Section("The investigation", (Paragraph(f"Stopped after {runs} runs: {stopped}. {state.reason} {level}"),))
     yield Section("Experiments", (Picture("rates", RATES), _experiments(case.observations)))
     if state.told:

@@ -24,30 +24,23 @@ from gpudx.model import (
 )
 from gpudx.model.fingerprint import fingerprint
 from gpudx.report import contracts, figures, flake, revisions
-from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
-from gpudx.report.brief import RECORDER, SEVERITIES, blind_recorder, calls_made, counted, eventful, watched
+from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table
+from gpudx.report.brief import counted
 from gpudx.report.builds import kernels
 from gpudx.report.investigation import investigated
 from gpudx.report.languages import translated
 from gpudx.report.safe import full
+from gpudx.report.verdict import only_read, verdict
 from gpudx.report.wording import reworded
-from gpudx.text import capital, plural
 
-READ = ("log ", "code ")  # how the names of what was only read begin: logs, and files of device code
 PLAIN = "recorded"
 MOST_PER_SEVERITY = 10
 LONGEST_COMMAND = 72
 MOST_FRAMES = 12
 MOST_FULL_DIAGNOSES = 3
 MOST_OBJECTS = 6
-WITH_STACKS = "Run it again with --stacks to see the host and Python lines that made this launch."
+WITH_STACKS = "Run it again with --stacks to see the host and Python lines of this launch."
 
-VERDICTS = {
-    "confirmed": "CONFIRMED",
-    "likely": "LIKELY",
-    "inconclusive": "INCONCLUSIVE",
-    "refuted": "REFUTED",
-}
 LEADS = {"error": "Errors:", "warning": "Warnings:", "info": "Notes:"}
 
 
@@ -64,74 +57,6 @@ def outline(case: Case, drawing: Drawing | None = None, language: str = "en") ->
     word, tone, headline = verdict(case)
     made = Outline(word, tone, headline, tuple(section for section in sections if section.blocks))
     return translated(made, language)
-
-
-def verdict(case: Case) -> tuple[str, Tone, str]:
-    """The status in capitals, its colour, and the sentence for it."""
-    if case.flake:
-        return flake.verdict(case.flake)
-    if compared := revisions.verdict(case):
-        return compared
-    dead = next((one for one in case.instruments if one.failed and one.name != RECORDER), None)
-    if case.diagnosis:
-        best = case.diagnosis[0]
-        tone: Tone = "bad" if best.status == "confirmed" else "unsure"
-        rate = f" {case.investigation.reason}" if case.investigation and best.status != "confirmed" else ""
-        return f"{VERDICTS[best.status]} {best.cause}", tone, best.summary + rate
-    if only_read(case):
-        return _read(case)
-    if case.investigation and case.investigation.stopped:
-        return _stopped(case.investigation), "unsure", case.investigation.reason
-    if not eventful(case):
-        return *_nothing(case), capital(watched(case))
-    if dead and not any(finding.severity == "error" for finding in case.findings):
-        return "NOT CHECKED", "unsure", f"{case.outcome.summary} {capital(dead.name)} did not work. {dead.saw}"
-    if any(finding.severity == "error" for finding in case.findings):
-        return "FAULTS SEEN", "unsure", f"{counted(case)} and no single cause that explains the outcome."
-    if case.outcome.passed:
-        return "PASSED", "unsure", f"The program passed, with {counted(case)}."
-    return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {capital(watched(case))}"
-
-
-def _stopped(state: Investigation) -> str:
-    """Why an investigation ended without a cause, as a status."""
-    if state.stopped == "the failure did not reproduce":
-        return f"NO FAILURE in {plural(len(state.trials), 'run')}"
-    return "NO CAUSE FOUND" if state.stopped in ("runs used up", "budget used up") else state.stopped.upper()
-
-
-def only_read(case: Case) -> bool:
-    """Was nothing run, and only read?"""
-    return bool(case.instruments) and all(one.name.startswith(READ) for one in case.instruments)
-
-
-def most_telling(case: Case) -> Finding | None:
-    """Of what was read: the first of the most severe; how a process ended says less than anything else."""
-    ranks = [severity for severity, _, _ in SEVERITIES]
-    return min(
-        case.findings,
-        key=lambda one: (ranks.index(one.severity), bool(one.written and one.written.role == "ending")),
-        default=None,
-    )
-
-
-def _read(case: Case) -> tuple[str, Tone, str]:
-    """Logs or code without a diagnosis: what stands for itself, or that nothing is known."""
-    told = most_telling(case)
-    if told is None and case.kernels:
-        return (
-            "KERNELS READ",
-            "good",
-            f"{plural(len(case.kernels), 'kernel')} and no complaint. {case.outcome.summary}",
-        )
-    return ("EVENTS SEEN", "unsure", told.message) if told else ("NOTHING RECOGNISED", "unsure", case.outcome.summary)
-
-
-def _nothing(case: Case) -> tuple[str, Tone]:
-    """Nothing found, nothing to find, and nobody looking are three different things."""
-    if blind_recorder(case):
-        return "NOT WATCHED", "unsure"
-    return ("NO FAULT FOUND", "good") if calls_made(case) else ("NO GPU CALLS", "unsure")
 
 
 # ---- what happened ----

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from gpudx.model import Case
 from gpudx.model.bisection import Bisection
 from gpudx.model.verification import Verification
-from gpudx.report.blocks import Bullets, Paragraph, Section, Table, Tone
+from gpudx.report.blocks import Bullets, Paragraph, Section, Table
+from gpudx.report.verdict import Tone
 
 SHORT = 12  # characters of a revision's name
 

@@ -16,8 +16,8 @@ from gpudx.model import Case, Diagnosis, Finding, Guilty, Site
 from gpudx.model.fingerprint import ALGORITHM, fingerprint
 from gpudx.report import Page
 from gpudx.report.languages import spoken
-from gpudx.report.outline import VERDICTS
 from gpudx.report.safe import clean
+from gpudx.report.verdict import VERDICTS
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}

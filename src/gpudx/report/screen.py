@@ -1,7 +1,7 @@
 """The first screen: what `gpudx run`, `investigate`, `demo` and `explain` print. Everything else is in `gpudx report`.
 
-At most 25 lines: status and how the program ended, one or two sentences, the user's line of code, why, next, coverage, and
-where to see more. Without a cause it is five lines that end with the command that gets further.
+At most 25 rows of the terminal: status and how the program ended, one or two sentences, the user's line of code, why, next,
+coverage, and where to see more. Without a cause it is five rows that end with the command that gets further.
 """
 
 from __future__ import annotations
@@ -10,25 +10,28 @@ import os
 import re
 import shlex
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
 from gpudx.report import Page, flake, source_line
-from gpudx.report.brief import RECORDER, calls_made, eventful, suppressions, unchecked_images
-from gpudx.report.outline import most_telling, only_read, verdict
+from gpudx.report.brief import RECORDER, calls_made, eventful, near, suppressions, unchecked_images
+from gpudx.report.layout import cells, height, spaced_paths, wrapped
 from gpudx.report.safe import clean, full
 from gpudx.report.source_line import KernelText, SourceLine
+from gpudx.report.verdict import UNFINISHED, most_telling, only_read, verdict
 from gpudx.report.wording import reworded
 from gpudx.text import duration, plural
 
-MOST_LINES = 25
+MOST_ROWS, SHORT_ROWS = 25, 5
 MOST_FACTS = 4
 MOST_STEPS = 2
 MOST_SENTENCE_LINES = 4
 NARROWEST, WIDEST = 40, 120
 INDENT = "  "
 
+STYLE = re.compile("\033\\[[\\d;]*m")
 COLOURS = {"bad": "1;31", "unsure": "1;33", "good": "1;32"}
 BOLD, DIM = "1", "2"
 
@@ -59,10 +62,16 @@ FOREIGN = {
 }
 SHOWS = {"recorded": (), "fenced": ("--fence",), "checked": ("--sanitize",)}  # options of `gpudx run` by experiment
 LEAST_CODE = 20  # columns worth quoting
+IN_CODE = re.compile(r"\+0x[0-9a-f]+$")  # a place in a kernel's machine code
+WITH_LINE_INFO = "Build the kernel with -lineinfo to see its source line here."
 WITH_LINES = "Build the program with -g to see the source line of the call here."
 SEVERAL = "Where several launches are named"  # of no use where one is
 PYTHON = re.compile(r"python[\d.]*$")
-UNEXPLAINED, NO_CAUSE = "unexplained", "NO CAUSE FOUND"
+COMMANDS = ("gpudx ", "pip ")
+PIP_INSTALL = re.compile(r"pip install (?:'[^']+'|[\w.-]+)")
+OWN_FRAMES = "(libgpudx"  # our own frames in a stack
+MODULE = "<module>"  # no function: the top level of a Python file
+UNEXPLAINED, NO_CAUSE, NOT_ENDED = "unexplained", "NO CAUSE FOUND", "NOT ENDED"
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`0-9])")
 
 
@@ -88,29 +97,32 @@ class Room:
 class Writer:
     """Lines of a given width, with colours or without."""
 
-    def __init__(self, page: Page, more: str = "", kernel_text: KernelText | None = None) -> None:
+    def __init__(
+        self, page: Page, more: str = "", kernel_text: KernelText | None = None, paths: Iterable[str] = ()
+    ) -> None:
         self.kernel_text = kernel_text
         self.more = more
+        self.paths = {_here(one) for one in paths}
         self.width = max(NARROWEST, min(page.width, WIDEST))
         self.colour = page.colour
 
     def styled(self, text: str, style: str) -> str:
         return f"\033[{style}m{text}\033[0m" if self.colour and text else text
 
-    def wrapped(self, text: str, first: str = INDENT, next_: str = "") -> list[str]:
+    def wrapped(self, text: str, first: str = INDENT) -> list[str]:
         """Paths, names and numbers are never broken, even where they are longer than the line; paths begin here."""
-        return textwrap.wrap(
-            clean(text.replace(os.getcwd() + os.sep, "")),
-            self.width,
-            initial_indent=first,
-            subsequent_indent=next_ or " " * len(first),
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        return wrapped(clean(_here(text)), self.width, first, whole=self.paths)
+
+    def dimmed(self, text: str) -> list[str]:
+        return [self.styled(line, DIM) for line in self.wrapped(text)]
 
     def cut(self, text: str) -> str:
         """A line of code, which is not wrapped."""
-        return text if len(text) <= self.width else text[: self.width - 3].rstrip() + "..."
+        return text if cells(text) <= self.width else text[: self.width - 3].rstrip() + "..."
+
+    def fits(self, lines: Iterable[str], rows: int) -> bool:
+        """Does a terminal show the lines in so many rows?"""
+        return height((STYLE.sub("", line) for line in lines), self.width) <= rows
 
 
 def render(
@@ -119,7 +131,7 @@ def render(
     """The first screen of a case. `next_command` is what gets further where no cause was found, `more` shows the full report
     of what is not kept as a case, `kernel_text` gives the text of kernels that are in no file."""
     case = reworded(case)
-    writer = Writer(page, more, kernel_text)
+    writer = Writer(page, more, kernel_text, spaced_paths(case))
     best = _best(case)
     if best is None and not _worth_showing(case):
         lines = _short(case, writer, next_command)
@@ -127,10 +139,8 @@ def render(
         place = source_line.of(case, best, kernel_text) if best else None  # once: it may read traces
         made = (_full(case, best, place, writer, room, next_command) for room in Room().smaller())
         smallest = Room(0, 1, 2, 1)
-        lines = (
-            next((one for one in made if len(one) <= MOST_LINES), [])
-            or _full(case, best, place, writer, smallest, next_command)[:MOST_LINES]
-        )
+        lines = next((one for one in made if writer.fits(one, MOST_ROWS)), [])
+        lines = lines or _full(case, best, place, writer, smallest, next_command)[:MOST_ROWS]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -159,12 +169,16 @@ def _full(
     lines = [*_head(case, writer), *_sentences(_headline(case), writer), ""]
     if place:
         lines += [*_code(place, writer, room.around), ""]
+    elif best and _needs_debug_info(best, case) and (frames := _frames(best)):
+        lines += [*writer.wrapped(frames), ""]
     facts = _facts(case, best, writer, room)
     if facts:
         lines += [writer.styled(f"{INDENT}{'Why' if best else 'Found'}", BOLD), *facts]
     steps = _steps(case, best, next_command)
     unplaced = place is None or (best is not None and best.guilty is not None and not best.guilty.source)
-    if best and unplaced and _has_stack(best, case) and (command := _with_lines(case, best)):
+    if best and best.guilty and IN_CODE.search(best.guilty.source or ""):
+        steps = [*steps[:1], WITH_LINE_INFO]
+    elif best and unplaced and _has_stack(best, case) and (command := _with_lines(case, best)):
         steps = [*steps[:1], command]
     elif best and place is None and _needs_debug_info(best, case):
         steps = [*steps[:1], WITH_LINES]
@@ -175,12 +189,31 @@ def _full(
 
 
 def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
-    """No cause: what is known, what was checked, and the command that gets further."""
+    """No cause: what is known, and the command that gets further; then as much as there is room for, the most helpful first."""
     command = next_command or next_step(case)
-    last = [f"{INDENT}next: {command}"] if command else []
     place = source_line.of(case, case.diagnosis[0], writer.kernel_text) if case.diagnosis else None
-    code = _one_line_of_code(place, writer) if place else []
-    return [*_head(case, writer), *_sentences(_headline(case), writer, 2), *code, *_foot(case, writer, ""), *last]
+    parts = {
+        "head": _head(case, writer),
+        "sentences": _sentences(_headline(case), writer, 1),
+        "said": [],
+        "code": [],
+        "coverage": [],
+        "more": [],
+        "next": [f"{INDENT}next: {full(command)}"] if command else [],
+    }
+    said = clean(case.outcome.said)
+    for name, lines in (
+        ("coverage", writer.dimmed(" ".join(suppressions(case)))),
+        ("said", [writer.cut(f"{INDENT}the program said: {said}")] if said else []),
+        ("code", _one_line_of_code(place, writer) if place else []),
+        ("more", _more(case, writer, "")),
+        ("coverage", writer.dimmed(coverage(case, counts=False))),
+        ("coverage", writer.dimmed(coverage(case))),
+        ("sentences", _sentences(_headline(case), writer, SHORT_ROWS)),
+    ):
+        more = parts | {name: lines}
+        parts = more if writer.fits(chain(*more.values()), SHORT_ROWS) else parts
+    return list(chain(*parts.values()))
 
 
 # ---- the parts ----
@@ -188,13 +221,19 @@ def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
 
 def _head(case: Case, writer: Writer) -> list[str]:
     word, tone, _ = verdict(case)
-    word = NO_CAUSE if word.endswith(f" {UNEXPLAINED}") else word
+    word = NO_CAUSE if word.endswith(f" {UNEXPLAINED}") else NOT_ENDED if _only_did_not_end(case) else word
     left, right = f"gpudx: {clean(word)}", "" if case.flake else ending(case.outcome)
     shown = f"gpudx: {writer.styled(clean(word), COLOURS[tone])}"
-    gap = writer.width - len(left) - len(right)
+    gap = writer.width - cells(left) - cells(right)
     if not right:
         return [shown]
     return [shown + " " * gap + right] if gap >= 2 else [shown, f"{INDENT}{right}"]
+
+
+def _only_did_not_end(case: Case) -> bool:
+    """Was it stopped while no GPU call was open? It may be slow as well as stuck."""
+    best = case.diagnosis[0] if case.diagnosis else None
+    return best is not None and (best.cause, best.status, best.guilty) == ("hang", "inconclusive", None)
 
 
 def ending(outcome: Outcome) -> str:
@@ -224,8 +263,9 @@ def _sentences(text: str, writer: Writer, most: int = MOST_SENTENCE_LINES) -> li
 
 
 def _code(place: SourceLine, writer: Writer, around: int) -> list[str]:
-    inside = f" in {clean(place.function)}" if place.function else ""
-    lines = writer.wrapped(f"{full(place.place)}{inside}")
+    inside = f"in {clean(place.function)}" if place.function and place.function != MODULE else ""
+    whole = (*writer.paths, inside.partition(",")[0])
+    lines = wrapped(f"{_here(full(place.place))} {inside}", writer.width, INDENT, whole=whole)
     chosen = place.around(around)
     dedented = textwrap.dedent("\n".join(text for _, text in chosen)).split("\n")
     digits = len(str(chosen[-1][0])) if chosen else 0
@@ -241,7 +281,7 @@ def _code(place: SourceLine, writer: Writer, around: int) -> list[str]:
 def _whole(lead: str, text: str, writer: Writer) -> list[str]:
     """The line that is meant: on a second row where it is too long for one, cut only there."""
     row = lead + text
-    if len(row) <= writer.width:
+    if cells(row) <= writer.width:
         return [row]
     at = max(row.rfind(" ", len(lead) + 10, writer.width), row.rfind(",", len(lead) + 10, writer.width - 1) + 1)
     at = at if at > len(lead) else writer.width
@@ -286,7 +326,8 @@ def _unsaid(text: str, headline: str) -> str:
 def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
     """What can be done about it, for this API; a cause that is not settled is investigated first."""
     if case.flake:
-        return list(dict.fromkeys(one.next_step for one in flake.heads(case.flake) if one.next_step))
+        own = [one.next_step for one in flake.heads(case.flake)]
+        return [one for one in dict.fromkeys([*own, next_step(case)]) if one]
     if best is None and only_read(case):
         return _steps_of_logs(case)
     api = best.guilty.api if best and best.guilty else ""
@@ -294,9 +335,10 @@ def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
     fixes = [step for step in (best.fix if best else ()) if not (foreign and foreign.search(step))]
     if best and best.guilty and best.guilty.launch is not None:
         fixes = [step for step in fixes if not step.startswith(SEVERAL)]
-    command = next_command or next_step(case)
     settled = best is not None and best.status == "confirmed"
-    return [*fixes, *([command] if command else [])] if settled else [*fixes[:1], *([command] if command else [])]
+    command = next_command or (_for_kernel_line(case, best) if best and settled else next_step(case))
+    steps = [*(fixes if settled and not command else fixes[:1]), *([command] if command else [])]
+    return steps or (_steps_of_logs(case) if only_read(case) else [])
 
 
 def _steps_of_logs(case: Case) -> list[str]:
@@ -322,7 +364,7 @@ def _with_lines(case: Case, best: Diagnosis) -> str:
     ways = _ways(case, best)
     if ways is None or not (python or (best.guilty is not None and best.guilty.source)):
         return ""
-    words = shlex.join(["gpudx", "run", "--stacks", *ways, "--", *case.command])
+    words = shlex.join(["gpudx", "run", "--stacks", *ways, "--", *_program(case)])
     return f"{words}   # names the {'Python ' if python else ''}line"
 
 
@@ -336,6 +378,13 @@ def _ways(case: Case, best: Diagnosis) -> Sequence[str] | None:
     return next((SHOWS[one] for one in shown if one in SHOWS), None)
 
 
+def _frames(best: Diagnosis) -> str:
+    """ "in layer_close+0x1f (plugin.so), called from main+0x194 (app)": of the call to change, where no line is known."""
+    site = best.root or best.guilty
+    known = [one for one in (site.host_stack if site else ()) if not one.startswith("[") and OWN_FRAMES not in one]
+    return f"in {', called from '.join(known[:2])}" if known else ""
+
+
 def _needs_debug_info(best: Diagnosis, case: Case) -> bool:
     """Would -g show the line? Each call of OpenCL is recorded with its caller, which is the program unless that is an interpreter."""
     interpreted = bool(case.command) and bool(PYTHON.match(os.path.basename(case.command[0])))
@@ -345,48 +394,89 @@ def _needs_debug_info(best: Diagnosis, case: Case) -> bool:
 def _numbered(steps: Sequence[str], writer: Writer) -> Iterator[str]:
     for number, step in enumerate(steps, 1):
         lead = f"{INDENT}{number}. " if len(steps) > 1 else f"{INDENT}- "
-        if step.startswith("gpudx "):
-            yield f"{lead}{step}"  # a command stays one line, so that it can be pasted
+        if step.startswith(COMMANDS):
+            yield f"{lead}{full(step)}"  # a command stays one line, so that it can be pasted
         else:
             yield from writer.wrapped(step, lead)
 
 
 def next_step(case: Case) -> str:
     """The command that gets further where no cause is settled; "" where there is none."""
-    state = case.investigation
-    if not case.command or case.flake or only_read(case) or any(one.status == "confirmed" for one in case.diagnosis):
+    if case.flake:
+        again = shlex.join(["gpudx", "flake", "--budget", "20m", "--resume", _here(case.directory)])
+        return again if case.flake.stopped in UNFINISHED else ""
+    if not case.command or only_read(case) or any(one.status == "confirmed" for one in case.diagnosis):
         return ""
-    if state is None:
-        watched = any(one.name == "recorder" and not one.failed for one in case.instruments)
-        return shlex.join(["gpudx", "investigate", "--", *case.command]) if watched and calls_made(case) else ""
-    if state.stopped in ("budget used up", "runs used up", "interrupted", "the failure did not reproduce"):
-        return shlex.join(["gpudx", "investigate", *_more_time(state), _near(case.directory)])
+    if case.investigation is not None:
+        return _after_investigation(case, case.investigation)
+    watched = any(one.name == "recorder" and not one.failed for one in case.instruments)
+    return shlex.join(["gpudx", "investigate", "--", *_program(case)]) if watched and calls_made(case) else ""
+
+
+def _after_investigation(case: Case, state: Investigation) -> str:
+    again = shlex.join(["gpudx", "investigate", *_more_time(state), _here(case.directory)])
+    if install := to_install(state):
+        return f"{install} && {again}"
+    if state.stopped in (*UNFINISHED, "the failure did not reproduce"):
+        return again
+    asked = state.asked
+    if state.stopped == "no fault found" and not (asked.check or asked.compare or asked.expect):
+        words = shlex.join(["gpudx", "investigate", "--expect", "TEXT", "--", *_program(case)])
+        return f"{words}   # TEXT: what a correct run prints"
     return ""
 
 
+def _for_kernel_line(case: Case, best: Diagnosis) -> str:
+    """The command that shows the line in the kernel, where a tool that is not installed would have; "" where none would."""
+    install = to_install(case.investigation) if case.investigation else ""
+    in_kernel = best.guilty is not None and best.guilty.kernel and best.access is not None
+    if not install or not in_kernel or (best.access and best.access.source):
+        return ""
+    return f"{install} && {shlex.join(['gpudx', 'run', '--sanitize', '--', *_program(case)])}   # finds the line in the kernel"
+
+
+def to_install(state: Investigation) -> str:
+    """The command that installs a tool which an investigation of this program lacked; "" where none would have helped."""
+    if state.symptom in ("", "settled"):
+        return ""
+    return next((found[0] for _, why in state.not_run if (found := PIP_INSTALL.search(why))), "")
+
+
 def _more_time(state: Investigation) -> list[str]:
-    return ["--runs", str(2 * len(state.trials))] if state.stopped == "runs used up" else ["--budget", "10m"]
+    if state.stopped == "runs used up":
+        return ["--runs", str(2 * len(state.trials))]
+    return ["--budget", "10m"] if state.stopped in ("budget used up", "the failure did not reproduce") else []
+
+
+def _program(case: Case) -> list[str]:
+    """The command; a program, and a script, below the working directory as seen from there."""
+    first, *rest = case.command
+    near = _here(first) if os.sep in _here(first) or os.sep not in first else f"./{_here(first)}"
+    if rest and PYTHON.match(os.path.basename(first)):
+        rest[0] = _here(rest[0])
+    return [near, *rest]
 
 
 PICTURE = "   picture: gpudx report --open"
 
 
-def _foot(case: Case, writer: Writer, picture: str = PICTURE) -> Iterator[str]:
-    seen = coverage(case)
-    if seen:
-        yield from (writer.styled(line, DIM) for line in writer.wrapped(seen))
-    if writer.more:
-        yield f"{INDENT}more: {writer.more}"
+def _foot(case: Case, writer: Writer) -> list[str]:
+    return [*writer.dimmed(coverage(case)), *_more(case, writer, PICTURE)]
+
+
+def _more(case: Case, writer: Writer, picture: str) -> list[str]:
+    """The command for the full report, and where the case is."""
     if not case.directory:
-        return
-    place = _near(case.directory)
+        return [f"{INDENT}more: {writer.more}"] if writer.more else []
+    place = f"case: {near(case.directory)}"
     more = f"{INDENT}more: gpudx report{picture}"
-    whole = f"{more}   case: {place}"
-    yield from [whole] if len(whole) <= writer.width else [more, f"{INDENT}case: {place}"]
+    whole = f"{more}   {place}"
+    return [whole] if cells(whole) <= writer.width else [more, f"{INDENT}{place}"]
 
 
-def coverage(case: Case) -> str:
-    """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; unchecked in kernels: races"."""
+def coverage(case: Case, counts: bool = True) -> str:
+    """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; unchecked in kernels: races"; without `counts` only what was
+    checked."""
     if case.flake:
         runs = f"{plural(case.flake.runs, 'run')} in {duration(case.flake.seconds)}"
         return f"{plural(case.flake.tests, 'test')}, {runs}; stopped: {case.flake.stopped}"
@@ -401,7 +491,7 @@ def coverage(case: Case) -> str:
     dead = [one.name for one in case.instruments if one.failed and one.name != RECORDER]
     failed = [f"{name} did not work" for name in dead] if case.diagnosis else []  # without one, the headline says it
     expected = [note.rstrip(".") for note in suppressions(case)] if eventful(case) else []  # else the headline says it
-    return "; ".join([", ".join(parts), *_checked(case, dead), *failed, *expected])
+    return "; ".join([*([", ".join(parts)] if counts else []), *_checked(case, dead), *failed, *expected])
 
 
 def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
@@ -414,7 +504,7 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
         kernel = next((dict(one.facts)["kernel"] for one in case.findings if one.id == NARROWED), "")
         yield f"checked: {', '.join(checked)}" + (f" (only launches of {kernel})" if kernel else "")
     if checked and unchecked_images(case):
-        yield "images were not checked"
+        yield "of images, only 2D coordinates were checked" if "bounds" in _inside_kernels(case) else "images were not checked"
     left = [one for one in INSIDE_KERNELS if one not in checked] if calls_made(case) else []
     if left:
         yield f"unchecked in kernels: {', '.join(left)}"
@@ -427,9 +517,6 @@ def _inside_kernels(case: Case) -> Iterator[str]:
             yield from (name for word, name in INSIDE.items() if word in found[1].split(", "))
 
 
-
-
-def _near(directory: str) -> str:
-    """As short as it can be opened from here."""
-    near = os.path.relpath(directory)
-    return full(directory if near.startswith("..") else near)
+def _here(text: str) -> str:
+    """Paths below the working directory, as seen from there."""
+    return text.replace(os.getcwd() + os.sep, "")

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from gpudx.model import Access, Case, Diagnosis, Guilty, Site
+from gpudx.text.places import is_installed
 
 AROUND = 2
 MOST_BYTES = 4_000_000
@@ -27,7 +28,7 @@ SUFFIXES = frozenset(
 )
 # "<kernel>:12", "add.cl:12", "line 12": of the text that the program gave the driver, not of a file that can be opened.
 KERNEL_TEXT = re.compile(r"^(?:(?P<name><[^>]*>|[^/:]*):|line )(?P<line>\d+)$")
-SYSTEM = re.compile(r"/usr/(?!local/|src/)|.*/(site|dist)-packages/|/opt/(rocm|cuda|intel)")
+STUB = "__device_stub_"  # of nvcc and hipcc: it launches the kernel
 NATIVE = re.compile(r"^(?P<function>.+) at (?P<file>[^/ ]+):(?P<line>\d+) \((?P<object>.+)\)$")
 PYTHON = re.compile(r"^(?P<file>[^/ ]+):(?P<line>\d+) in (?P<function>.+) \(python\)$")
 
@@ -70,10 +71,27 @@ def of(case: Case, entry: Diagnosis, kernel_text: KernelText | None = None) -> S
         return found
     sites = [entry.guilty, entry.victim.site if entry.victim else None]
     host = next(filter(None, (_of_site(site, folders) for site in sites if site is not None)), None)
+    host = _launch_line(entry, folders) if _is_of_kernel(host, entry) else host
     if entry.access is not None and entry.access.source and (found := _of_kernel(case, entry, folders, kernel_text)):
         launched = f", launched at {host.place}" if host and entry.guilty else ""
         return replace(found, function=f"{found.function}{launched}")
     return host
+
+
+def _is_of_kernel(host: SourceLine | None, entry: Diagnosis) -> bool:
+    """Is the line that stands for the guilty call that of the access, inside the kernel?"""
+    inside = entry.access.source if entry.access else None
+    return host is not None and inside is not None and os.path.basename(inside) == os.path.basename(host.place)
+
+
+def _launch_line(entry: Diagnosis, folders: Sequence[str]) -> SourceLine | None:
+    """Where the kernel was launched: the first own frame of the stack that is not the kernel's stub."""
+    kernel = entry.guilty.kernel if entry.guilty and entry.guilty.kernel else ""
+    for frame in filter(None, map(_frame, entry.guilty.host_stack if entry.guilty else ())):
+        is_stub = STUB in frame.function or (kernel and kernel in frame.function.split("(")[0].split(" "))
+        if not is_stub and (file := _found(frame.file, folders)):
+            return _quoted(file, frame.line, frame.function)
+    return None
 
 
 def of_call(case: Case, site: Site) -> str:
@@ -97,7 +115,7 @@ def _of_site(site: Site | Guilty, folders: Sequence[str]) -> SourceLine | None:
     frames = [frame for frame in map(_frame, site.host_stack) if frame]
     at = next((i for i, one in enumerate(frames) if (one.file, one.line) == (os.path.basename(path), line)), None)
     if at is None:
-        return None if SYSTEM.match(path) else _quoted(path, line, "")
+        return None if is_installed(path) else _quoted(path, line, "")
     chosen = _first_own(frames[at:], path, folders)
     return _quoted(*chosen) if chosen else None
 
@@ -107,7 +125,7 @@ def _first_own(frames: Sequence[_Frame], path: str, folders: Sequence[str]) -> t
     chosen: tuple[str, int, str] | None = None
     for number, frame in enumerate(frames):
         file = path if number == 0 else _found(frame.file, folders)
-        if number == 0 and SYSTEM.match(path):
+        if number == 0 and is_installed(path):
             continue
         if not file or (number > MOST_WRAPPERS and chosen):
             break
@@ -171,6 +189,7 @@ def _quoted(path: str, line: int, function: str) -> SourceLine | None:
     name = _shown_path(path)
     if Path(path).suffix not in SUFFIXES:
         return None
+    function = "" if function.startswith("_Z") else function  # a lambda's, which has no name that a person wrote
     return replace(_cut(_lines(path), f"{name}:{line}", line, function), path=os.path.abspath(path))
 
 
@@ -215,7 +234,8 @@ def _passes_on(path: str, frame: _Frame) -> bool:
     parameters = _parameters(lines, frame.line, name)
     statement = _call(lines, frame.line)
     used = set(_identifiers(statement)) - _filled(lines, frame.line, name, statement)
-    return bool(used & parameters) and all(one in parameters or _is_global(lines, one) for one in used)
+    inside = _declared(lines, frame.line, name)
+    return bool(used & parameters) and all(one in parameters or _is_global(lines, one) or not inside(one) for one in used)
 
 
 def _passes_on_in_python(text: str, line: int) -> bool:
@@ -234,10 +254,15 @@ def _passes_on_in_python(text: str, line: int) -> bool:
     parameters = {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, *several)} - {"self", "cls"}
     call = statements[-1].value
     assert isinstance(call, ast.Call)
-    names = {one.id for part in (*call.args, *call.keywords) for one in ast.walk(part) if isinstance(one, ast.Name)}
+    names = _names(*call.args, *call.keywords)
+    asked = _names(call.func.value) - {"self", "cls"} if isinstance(call.func, ast.Attribute) else set()  # total, of total.add_(value)
     modules = {name.asname or name.name for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom) for name in one.names}
-    local = {one for one in names - parameters - modules if not one.isupper() and not hasattr(builtins, one)}
+    local = {one for one in (names | asked) - parameters - modules if not one.isupper() and not hasattr(builtins, one)}
     return bool(names & parameters) and not local
+
+
+def _names(*parts: ast.AST) -> set[str]:
+    return {one.id for part in parts for one in ast.walk(part) if isinstance(one, ast.Name)}
 
 
 def _filled(lines: Sequence[str], line: int, name: str, statement: str) -> set[str]:
@@ -259,11 +284,25 @@ def _parameters(lines: Sequence[str], line: int, name: str) -> set[str]:
     return {words[-1] for part in inside.split(",") if (words := re.findall(r"[A-Za-z_]\w*", part))}
 
 
+def _declared(lines: Sequence[str], line: int, name: str) -> Callable[[str], bool]:
+    """Is a variable declared in the function, above the line? Others are members of its class, or of the file."""
+    first = _begin(lines, line, name)
+    text = "\n".join(lines[first:line]) if first is not None else "\n".join(lines[:line])
+    return lambda one: first is None or bool(re.search(rf"[\w>*&]\s+[*&]*{re.escape(one)}\s*(?:[=;,\[({{:]|$)", text, re.M))
+
+
 def _begin(lines: Sequence[str], line: int, name: str) -> int | None:
     """The index of the line that the function begins in."""
     begin = re.compile(rf"\b{re.escape(name)}\s*\(")
     numbers = range(line - 1, max(line - 60, -1), -1)
-    return next((n for n in numbers if begin.search(lines[n]) and not lines[n].startswith((" ", "\t", "return"))), None)
+    found = [n for n in numbers if begin.search(lines[n]) and not lines[n].lstrip().startswith("return")]
+    return next((n for n in found if not lines[n].startswith((" ", "\t"))), next((n for n in found if _is_head(lines, n)), None))
+
+
+def _is_head(lines: Sequence[str], at: int) -> bool:
+    """Does the definition of a member function begin in this line of its class? Its parameters end with an open brace, no semicolon."""
+    text = re.sub(r"//.*", "", "\n".join(lines[at : at + 8]))
+    return bool(re.match(r"[^;{}]*\)[\w\s]*(?::[^;{}]*)?\{", text)) and not re.match(r"\s*(?:if|for|while|switch|else)\b", text)
 
 
 def _call(lines: Sequence[str], line: int) -> str:
@@ -279,7 +318,7 @@ def _identifiers(statement: str) -> Iterator[str]:
     """Variables that a call is given: not functions, types in sizeof or a cast, members, constants or where results go."""
     arguments = statement.partition("(")[2]
     arguments = re.sub(r"sizeof\s*\([^)]*\)|\"[^\"]*\"|\(\s*(?:const\s+)?\w+\s*\*+\s*\)", " ", arguments)
-    arguments = re.sub(r"(?:\.|->)\s*\w+", " ", arguments)
+    arguments = re.sub(r"(?:\.|->)\s*\w+", " ,", arguments)  # the comma: in `tmp->data()`, tmp is no function
     for found in re.finditer(r"(&?)\s*\b([A-Za-z_]\w*)\b\s*(\(?)", arguments):
         out, name, call = found.groups()
         if (

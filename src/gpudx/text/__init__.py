@@ -57,3 +57,9 @@ def several(names: Sequence[str], most: int = MOST_NAMED) -> str:
 def printable(text: str) -> str:
     """Names come from files anybody may have written: nothing in them may reach a terminal as a command."""
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+
+
+def nth(number: int) -> str:
+    """ "1st", "2nd", "3rd", "4th", "11th"."""
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"

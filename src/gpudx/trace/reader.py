@@ -37,6 +37,8 @@ HEAD = np.dtype(
     ]
 )
 RING, LEDGER, LARGE, CRUMBS = 1, 2, 3, 4
+BLOB_UNIT = 8  # bytes: in these, a slot says where its blob is
+MOST_DAMAGED = 16  # places in a row that are taken for damage; behind more of them there are no records
 MOST_PARTS = 8  # of one blob that are looked through
 HAS_ADDRESS, OWN_CODE = 1, 2  # bits of signal_flags: schema/events.toml
 FAULTS = (signal.SIGSEGV, signal.SIGBUS)
@@ -44,6 +46,21 @@ SI_KERNEL = 128  # signal codes below it name what happened at an address, sigac
 LONG = 512  # bytes of a blob that are compared with others
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
+
+
+def _before_blobs(view: NDArray[np.void], good: NDArray[np.bool_], chunk: int, unit: int) -> NDArray[np.bool_]:
+    """Which places of a chunk can hold a record. Records follow each other from its begin on, and what they point to lies behind them,
+    from its end on downwards: there, a number of the program's may look like a sequence number."""
+    slot = view.dtype.itemsize
+    blobs = view["blob"].astype(np.uint64) * np.uint64(BLOB_UNIT)
+    mine = good & (view["blob_bytes"] > 0) & (blobs >= chunk) & (blobs < chunk + unit)
+    lowest = np.minimum.accumulate(np.where(mine, blobs, np.uint64(chunk + unit)))
+    ends = np.uint64(chunk + slot) + np.arange(1, len(view) + 1, dtype=np.uint64) * np.uint64(slot)
+    below = ends[1:] <= lowest[:-1] if len(view) else np.zeros(0, bool)
+    bad = np.cumsum(~good)
+    run = np.zeros(len(view), bool)
+    run[MOST_DAMAGED:] = bad[MOST_DAMAGED:] - bad[:-MOST_DAMAGED] == MOST_DAMAGED  # this one and those before it
+    return np.concatenate([good[:1], below]) & ~np.logical_or.accumulate(run)
 
 
 @dataclass(frozen=True)
@@ -67,7 +84,7 @@ class Trace:
         self._first_unit = int(head["first_unit"])
         self._slots = self._slot_view()
         self._chunks = self._read_chunks()
-        self.rows, self._damaged = self._read_rows()
+        self.rows, self._length, self._damaged = self._read_rows()
         self.gaps = self._find_gaps()
 
     # ---- opening ----
@@ -132,8 +149,9 @@ class Trace:
                 inside = max(int(chunk["units"]) - 1, 0) if int(chunk["kind"]) in (LARGE, CRUMBS) else 0
         return found
 
-    def _read_rows(self) -> tuple[I64, int]:
-        """Slot numbers of all committed records in order of time, and how many places hold nonsense."""
+    def _read_rows(self) -> tuple[I64, int, int]:
+        """Slot numbers of all committed records in order of time, how many they are, and how many places hold nonsense. Stacks lie
+        behind the last record: whether a call has one must not change the numbers of the calls after it."""
         slot = self.schema.layouts["slot"].itemsize
         per_chunk = self.schema.unit_bytes // slot - 1
         kinds = len(self.schema.calls)
@@ -142,13 +160,21 @@ class Trace:
             first = int(chunk["offset"]) // slot + 1
             view = self._slots[first : first + per_chunk]
             expected = int(chunk["first_seq"]) + np.arange(len(view), dtype=np.uint64)
-            good = view["seq"] == expected
+            good = (view["seq"] == expected) & _before_blobs(view, view["seq"] == expected, int(chunk["offset"]), self.schema.unit_bytes)
             sane = good & (view["call"] < kinds) & (view["call"] > 0)
             damaged += int(good.sum() - sane.sum())
             parts.append(np.flatnonzero(sane) + first)
         rows = np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
         order = np.argsort(self._slots["begin"][rows], kind="stable")
-        return rows[order], damaged
+        rows = rows[order]
+        stacks = self._slots["call"][rows] == self._stack_note if self._stack_note else np.zeros(len(rows), bool)
+        return np.concatenate([rows[~stacks], rows[stacks]]), int((~stacks).sum()), damaged
+
+    @cached_property
+    def _stack_note(self) -> int:
+        """Its call number; 0, which is no call's, where the schema has none."""
+        found = self.schema.by_name("note_stack")
+        return found.number if found else 0
 
     def _find_gaps(self) -> tuple[Gap, ...]:
         gaps = [*self._overwritten(), *self._header_gaps()]
@@ -200,7 +226,7 @@ class Trace:
     # ---- columns ----
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return self._length
 
     def column(self, name: str, positions: I64 | None = None) -> NDArray[Any]:
         """One field of the records ("begin", "status", "tid", ...), at `positions` or for all."""
@@ -234,6 +260,11 @@ class Trace:
         """Which records are notes of the recorder, not calls of the program."""
         return self.schema.where(note)[self.call]
 
+    @property
+    def count(self) -> int:
+        """Calls of the program: records that are no notes."""
+        return int((~self.is_note).sum())
+
     @cached_property
     def calls_made(self) -> tuple[CallInfo, ...]:
         """The calls that have records here: of the thousand that a schema describes, a program makes a few dozen."""
@@ -244,6 +275,8 @@ class Trace:
         """Positions of all records of these calls."""
         wanted = (calls,) if isinstance(calls, CallInfo) else calls
         order, first = self._by_call
+        if wanted and wanted[0].number == self._stack_note:
+            return np.arange(self._length, len(self.rows))
         parts = [order[first[c.number] : first[c.number + 1]] for c in wanted if first[c.number] < first[c.number + 1]]
         if len(parts) == 1:
             return parts[0]
@@ -265,7 +298,7 @@ class Trace:
         return np.zeros(len(positions), np.uint64) if word is None else self.words(positions, word)
 
     def info(self, position: int) -> CallInfo:
-        return self.schema.calls[int(self.call[position])]
+        return self.schema.calls[int(self._slots["call"][self.rows[position]])]
 
     def record(self, position: int) -> dict[str, int]:
         """All named words of one record, as Python integers."""
@@ -277,7 +310,7 @@ class Trace:
         """The lane whose ring each call is in; 0 for those that are in the ledger."""
         slot = self.schema.layouts["slot"].itemsize
         ring = np.where(self._chunks["kind"] == RING, self._chunks["lane"], 0).astype(np.uint32)
-        return ring[(self.rows * slot - self._first_unit) // self.schema.unit_bytes]
+        return ring[(self.rows[: self._length] * slot - self._first_unit) // self.schema.unit_bytes]
 
     def blocks(self, kind: int) -> list[NDArray[np.uint8]]:
         """The bytes of each chunk of a kind, as far as the file has them."""

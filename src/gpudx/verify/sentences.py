@@ -14,14 +14,12 @@ SHOWN_RUNS = 100_000  # beyond this "very many" says as much
 
 
 def plan(seen: Tally) -> Iterator[str]:
-    """What will be done, and why so often."""
-    reverted = "revert" in seen.question.commands
-    yield f"A fix must fail before{', ' if reverted else ' and '}pass after{', and fail again when reverted' if reverted else ''}."
+    """How many rounds it takes. A round runs every command once, in random order, so that drift of the machine does not decide."""
+    needed = seen.wins_needed
     yield (
-        f"{_percent(seen.question.confidence)} confidence needs {seen.wins_needed} rounds in which the program fails before"
-        f" and passes after: some {seen.wins_needed} rounds if it always fails, {10 * seen.wins_needed} if one run in 10 does."
+        f"{_percent(seen.question.confidence)} confidence needs {needed} rounds that fail before and pass after:"
+        f" about {needed} rounds if it always fails, {10 * needed} if one run in 10 does."
     )
-    yield "Each round runs every command once, in random order, so that drift of the machine does not decide the result."
 
 
 def judgement(seen: Tally, found: Answer) -> Judgement:
@@ -39,21 +37,21 @@ def judgement(seen: Tally, found: Answer) -> Judgement:
 
 
 def _fix(seen: Tally) -> str:
-    said = f"It failed before in {_of(seen, 'before')}, after the change in none of {_runs(seen, 'after')}"
+    said = f"It failed in {_of(seen, 'before')} before the change and in none of {_runs(seen, 'after')} after it"
     if "revert" in seen.question.commands:
-        return f"{said}, and with the change taken out again in {_of(seen, 'revert')}."
-    return f"{said}, and the runs without it went on failing in between."
+        return f"{said}; with the change reverted it failed in {_of(seen, 'revert')}."
+    return f"{said}; runs without the change kept failing in between."
 
 
 def _placebo(seen: Tally) -> str:
-    head = f"The same failure is still there: {_of(seen, 'after')} after the change, {_of(seen, 'before')} before"
-    return head + ("; it was not even halved." if seen.not_halved else "; that it became rarer is not shown.")
+    head = f"It still fails in the same way: in {_of(seen, 'after')} after the change, {_of(seen, 'before')} before"
+    return head + ("; the rate did not even halve." if seen.not_halved else "; it is not shown to be rarer.")
 
 
 def _mitigates(seen: Tally) -> str:
     after, before = seen.count("after"), seen.count("before")
     return (
-        f"It became rarer but is not gone: {_of(seen, 'after')} after the change (a rate of {span(after)}),"
+        f"The failure became rarer but is not gone: {_of(seen, 'after')} after the change (a rate of {span(after)}),"
         f" {_of(seen, 'before')} before ({span(before)})."
     )
 
@@ -61,15 +59,15 @@ def _mitigates(seen: Tally) -> str:
 def _another(seen: Tally) -> str:
     runs = seen.count("after")
     return (
-        f"The old failure was not seen after the change, but another one was, in {runs.other} of {runs.runs} runs;"
+        f"After the change the old failure did not occur, but another one did, in {runs.other} of {runs.runs} runs;"
         " it may hide the old one: fix it, then verify again."
     )
 
 
 def _not_the_cause(seen: Tally) -> str:
     return (
-        f"It failed before in {_of(seen, 'before')} and after the change in none of {_runs(seen, 'after')}, but taking the"
-        f" change out did not bring it back ({_of(seen, 'revert')}): look for what else differs, such as the build."
+        f"It failed in {_of(seen, 'before')} before the change and in none of {_runs(seen, 'after')} after it, but reverting the"
+        f" change did not bring it back ({_of(seen, 'revert')}): look for another difference, such as the build."
     )
 
 
@@ -77,8 +75,8 @@ def _unknown(seen: Tally) -> str:
     blind = [c for c in seen.question.commands if seen.number(c, "unknown")]
     if blind:
         return (
-            f"The failure is known by what the recorder sees, and it was not in the program in runs of {' and '.join(blind)}:"
-            " see the case.json of such a run for the reason; a pass that was not recorded is not counted."
+            f"The failure is identified by what the recorder sees, and it was not loaded in runs of {' and '.join(blind)}:"
+            " the case.json of such a run has the reason; a pass that was not recorded is not counted."
         )
     if not seen.rounds:
         return "No round was finished: give more time with --budget."
@@ -94,10 +92,10 @@ def _more_runs(seen: Tally) -> str:
     best = _rounds(seen.wins_needed / before.interval.high)
     if not before.old:
         return (
-            f"{need} at best that takes {best} rounds (--runs, --budget); first find a way to make it fail more often."
+            f"{need} that takes at least {best} rounds (--runs, --budget); first find a way to make it fail more often."
         )
     usual = _rounds(seen.wins_needed * before.runs / before.old)
-    return f"{need} that takes some {usual} rounds (--runs, --budget), {_rounds(seen.wins_needed / before.interval.low)} at worst."
+    return f"{need} that takes about {usual} rounds (--runs, --budget), {_rounds(seen.wins_needed / before.interval.low)} at worst."
 
 
 def _rounds(number: float) -> str:
@@ -108,19 +106,19 @@ def _because(seen: Tally, found: Answer) -> Iterator[str]:
     if found in ("a fix", "mitigates"):
         odds = round(1 / seen.question.level)
         yield (
-            f"If the change did nothing, a lead this clear would appear in 1 of {odds:,} verifications at most,"
+            f"If the change had no effect, a result this clear would appear in at most 1 of {odds:,} verifications,"
             " no matter how often you look."
         )
     if found == "a fix":
         yield _open(seen)
         if "revert" not in seen.question.commands:
-            yield "That taking the change out of the new build brings the failure back was not tried: --revert CMD does that."
+            yield "Not tested: whether reverting the change in the new build brings the failure back (--revert CMD)."
     if found in ("a placebo", "mitigates") and _hidden(seen):
-        yield f"In {_hidden(seen)} of these runs the program ended well, but the same fault is in the record."
+        yield f"In {_hidden(seen)} of these runs the program passed, but the trace shows the same fault."
     yield from _names(seen)
     lost = len(seen.rounds) - len(seen.counted)
     if lost:
-        yield f"{lost} rounds are not counted: the recorder was not in the program, so a pass proves nothing."
+        yield f"{lost} rounds are not counted: the recorder was not loaded, so a pass proves nothing."
 
 
 def _open(seen: Tally) -> str:
@@ -153,7 +151,7 @@ def _names(seen: Tally) -> Iterator[str]:
 
 def _of(seen: Tally, condition: Condition) -> str:
     count = seen.count(condition)
-    other = f" (and otherwise in {count.other})" if count.other else ""
+    other = f" (and in another way in {count.other})" if count.other else ""
     return f"{count.old} of {_runs(seen, condition)}{other}"
 
 

@@ -12,14 +12,14 @@ mkdir -p "$out"
 command -v nvcc > /dev/null || PATH=$PATH:/usr/local/cuda/bin
 GPUDX_LIB=$(PYTHON=$python tools/recorder_with_cc.sh "$work/recorder") || exit 1
 nvcc -arch="${ARCH:-sm_90}" -o "$work/app" tests/cuda/gpu/capsules.cu || exit 1
-export GPUDX_LIB PYTHONPATH=$PWD/src GPUDX_CASES=none
+export GPUDX_LIB PYTHONPATH=$PWD/src${PYTHONPATH:+:$PYTHONPATH} GPUDX_CASES=none
 say() { echo "$*" | tee -a "$out/capsules.txt"; }
 say "plain: $("$work/app")"
 for what in scaled scaled#2 scaled#3 gather reduce count weigh rows_of grid3; do
     case=$work/case-$what
     printed=$(timeout 100 "$python" -m gpudx run --case "$case" --capture "$what" -- "$work/app" 2> "$work/said")
     capsule=$(ls "$case"/*.gpucapsule 2> /dev/null)
-    say "$what: printed $printed; $(grep -h captured "$work/said")"
+    say "$what: printed $printed; $(grep -h captured "$work/said" || tail -2 "$work/said")"
     [ -n "$capsule" ] && say "  $(timeout 100 "$python" -m gpudx replay "$capsule" --times 3 2>&1 | head -4)"
 done
 timeout 100 "$python" -m gpudx run --case "$work/fault" --capture faulty -- "$work/app" fault > "$work/said" 2>&1

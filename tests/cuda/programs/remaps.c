@@ -88,6 +88,8 @@ int main(void)
     stop = 1;
     pthread_join(threads[2], NULL);
     pthread_join(threads[3], NULL);
+    mprotect(room, BYTES, PROT_NONE);  /* once for certain, however the threads were scheduled */
+    pass_one(room);
     puts("still here");
     return 0;
 }

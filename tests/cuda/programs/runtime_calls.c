@@ -8,6 +8,7 @@ typedef void runtime_call(const char *function, const void *parameters, int resu
 static runtime_call *call;
 
 struct copy_2d { void *dst; size_t dpitch; const void *src; size_t spitch, width, height; int kind; };
+struct fill { void *dst; int value; size_t count; void *stream; };
 struct launch { const void *function; unsigned grid[3], block[3]; void **args; size_t shared; void *stream; };
 
 static void copy_rows(size_t pitch)
@@ -45,6 +46,15 @@ int main(int argc, char **argv)
         call("cudaDeviceEnablePeerAccess_v4000", NULL, 704, NULL);
         call("cudaGetLastError_v3020", NULL, 9, NULL);
         call("cudaDeviceSynchronize_v3020", NULL, 700, NULL);
+    }
+    if (call && argc > 1 && !strcmp(argv[1], "fill")) {
+        struct fill swapped = { (void *)memory, 16, 0, NULL }, empty = { (void *)memory, 0, 0, NULL }, other = { (void *)memory, 7, 0, NULL };
+        struct fill right = { (void *)memory, 16, 16, NULL };
+        call("cudaMemsetAsync_v3020", &swapped, 0, NULL);
+        call("cudaMemset_v3020", &empty, 0, NULL);
+        call("cudaMemset_v3020", &other, 0, NULL);
+        call("cudaMemset_v3020", &right, 0, NULL);
+        call("cudaMemset2D_v3020", &swapped, 0, NULL);
     }
     if (call && argc > 1 && !strcmp(argv[1], "stale")) {
         call("cudaHostRegister_v4000", NULL, 712, NULL);

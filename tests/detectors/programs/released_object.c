@@ -13,7 +13,7 @@ static void use_context(void)
     exit(0);
 }
 
-/* A kernel holds its program, which can be asked for and used. */
+/* A kernel holds its program, which can be requested and used. */
 static void use_program(cl_kernel kernel)
 {
     cl_program again;

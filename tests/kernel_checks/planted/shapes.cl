@@ -85,7 +85,7 @@ __constant float weights[2][5] = { { 1, 2, 3, 4, 5 }, { 6, 7, 8, 9, 10 } };
 float weight(int side, int k) { return weights[side][k]; } /*!*/
 KERNEL(__global float *out) {
   int i = get_global_id(0);
-  out[i] = weight({{2|1}}, i % 5);
+  out[i] = weight({{2|1}}, i % 5); /*!*/
 }
 //== bounds_private_stack | 4 | i32*4
 KERNEL(__global int *out) {

@@ -37,9 +37,35 @@ __kernel void open_end(__global const float *k, __global float *o, int n) {
   for (;;) { if (at >= n) break; at += RIGHT ? 1 : (at < 3); }
   o[0] = at;
 }
+__kernel void probing(__global const float *k, __global float *o, int n) {
+  int at = 7;
+  while (1) {
+    float found = k[at];
+    if (RIGHT ? found > 50 : found < 0) break;
+    at = (at + 1) % n;
+  }
+  o[0] = at;
+}
 __kernel void long_one(__global const float *k, __global float *o, int n) {
   float s = 0;
-  for (int i = 0; i < 200000; ++i) s += k[i % n];
+  for (int i = 0; i < 6000000; ++i) s += k[i % n];
+  for (int i = 6000000; i >= 0; i -= 2) s -= k[i % n];
+  o[0] = s;
+}
+__kernel void beyond(__global const float *k, __global float *o, uint n) {
+  float s = 0;
+  uint last = RIGHT ? n : n - 200;
+  for (uint i = 0; i < last; ++i) s += k[i % n];
+  o[0] = s;
+}
+__kernel void narrow(__global const float *k, __global float *o, int n) {
+  float s = 0;
+  for (uchar i = 0; i < (RIGHT ? n : n + 200); ++i) s += k[i % n];
+  o[0] = s;
+}
+__kernel void downwards(__global const float *k, __global float *o, uint n) {
+  float s = 0;
+  for (uint i = n; i >= RIGHT; --i) s += k[i % n];
   o[0] = s;
 }
 """

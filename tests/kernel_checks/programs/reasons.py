@@ -107,14 +107,64 @@ __kernel void halved(__global const Light *l, __global float *o, int lights) {
   o[get_global_id(0)] = s;
 }
 __kernel void curved(__global float *o, float gamma, int n) { int i = get_global_id(0); if (i < n) o[i] = gamma; }
+__kernel void grown(__global const float *p, __global float *o, int n) {
+  int i = get_global_id(0);
+  if (i >= n) return;
+  float s = 0;
+  for (int k = max(0, i - 4); k <= i; ++k) s += p[k];
+  o[i] = s;
+}
+__kernel void stale(__global const float *p, __global float *o, int n) {
+  int i = get_global_id(0);
+  if (i >= n) return;
+  for (int k = max(0, i - 4); k <= i; ++k) o[i] += p[k];
+}
+__kernel void sparse(__global const int *ends, __global const float *v, __global float *o, int rows) {
+  int r = get_global_id(0);
+  if (r >= rows) return;
+  float s = 0;
+  int end = ends[r + 1];
+  for (int k = ends[r]; k < end; ++k) s += v[k];
+  o[r] = s;
+}
+__kernel void atmost(__global float *o, int n) {
+  int i = get_global_id(0);
+  if (RIGHT ? i >= n : 0) return;
+  if (i > n) return;
+  o[i] = 1;
+}
+typedef struct { int n, first; RIGHT_OR_INT factor; } Deck;
+RIGHT_OR_INT dealt(RIGHT_OR_INT i, Deck d) { return (i * d.factor + d.first) % d.n; }
+__kernel void shuffled(__global float *o, Deck d) { int i = get_global_id(0); if (i < d.n) o[dealt(i, d)] = i; }
+__kernel void decked(__global float *o, Deck d) { int i = get_global_id(0); if (i < d.n) o[i] = i; }
+__kernel void reversed(__global float *o, __local float *t, int bits) {
+  int l = get_local_id(0), items = get_local_size(0);
+  for (int k = l; k < 2 * items; k += items) {
+    uint r = 0;
+    for (int b = 0; b < bits; ++b) r |= ((k >> b) & 1) << (bits - 1 - b);
+    t[r] = k;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  o[get_global_id(0)] = t[l] + t[l + items];
+}
+__kernel void pushed(__global int *queue, __global int *count) { queue[atomic_inc(count)] = get_global_id(0); }
+__kernel void popped(__global const int *front, __global int *o, int count) { int i = get_global_id(0); if (i < count) o[i] = front[i]; }
+__kernel void crossed(__global const float *a, __global float *o, int w, int h) {
+  int x = get_global_id(0), y = get_global_id(1);
+  o[RIGHT ? x * h + y : x * w + y] = a[y * w + x];
+}
 __kernel void chunk(__global float *o) { o[get_global_id(0)] = 1; }
+__kernel void blown(__global const float *pinned, __global const float4 *wind, __global float4 *o) {
+  int i = get_global_id(0);
+  o[i] = wind[i] * (1.0f - pinned[i]);
+}
 """
 
 
 def main(right: bool) -> None:
     context = cl.create_some_context(interactive=False)
     queue = cl.CommandQueue(context)
-    options = [f"-DRIGHT={int(right)}", f"-DRIGHT_OR_SHORT={'int' if right else 'short'}"]
+    options = [f"-DRIGHT={int(right)}", f"-DRIGHT_OR_SHORT={'int' if right else 'short'}", f"-DRIGHT_OR_INT={'long' if right else 'int'}"]
     made = cl.Program(context, SOURCE).build(options)
 
     def memory(count: int, kind: type = np.float32, values: object = 0) -> cl.Buffer:
@@ -125,6 +175,7 @@ def main(right: bool) -> None:
         kernel = getattr(made, name)
         kernel(queue, shape, group, *(np.int32(one) if isinstance(one, int) else one for one in arguments))
 
+    short = memory(300)
     run("tail", (1024,), (64,), memory(1000), 1000)
     run("rows", (48, 48), (16, 16), memory(37 * 45), 37, 45)
     run("before", (512,), (64,), memory(512), memory(512))
@@ -134,6 +185,7 @@ def main(right: bool) -> None:
     run("sums", (256,), (8,), memory(32 * 2 if right else 32))
     run("heavy", (1024,), (64,), memory(1000 * (4 if right else 3)), 1000)
     run("turned", (96, 40), None, memory(96 * 40), *((96, 40) if right else (40, 96)))
+    run("crossed", (96, 40), None, memory(96 * 40), memory(96 * 40), 96, 40)
     run("inclusive", (64,), None, memory(25), memory(64), 25)
     run("pitched", (112, 64), (16, 4), memory(112 * 60), 100, 60, 112 if right else 448)
     run("next", (1024,), (64,), memory(1001 if right else 1000, np.int32), memory(1000, np.int32), 1000)
@@ -155,6 +207,23 @@ def main(right: bool) -> None:
     run("unpadded", (1024,), (64,), memory(1016 if right else 1000), memory(17), memory(1000), 1000, 17)
     # Too short, beside a large buffer that the kernel needs little of: nothing says that they are swapped.
     run("pooled", (1024,), (64,), memory(1016 if right else 500), memory(4096), memory(1000), 1000, 17)
+    def deck(n: int) -> np.ndarray:
+        kind = np.dtype([("n", "<i4"), ("first", "<i4"), ("factor", "<i8" if right else "<i4")])
+        return np.array((n, 17, 48271), kind)[()]  # type: ignore[no-any-return]
+
+    run("shuffled", (50000,), None, memory(50000), deck(50000))
+    run("decked", (512,), (64,), memory(400), deck(400 if right else 500))
+    run("reversed", (256,), (64,), memory(256), cl.LocalMemory(512 if right else 256), 7)
+    frontier = memory(400 if right else 300, np.int32)
+    run("pushed", (400,), None, frontier, memory(1, np.int32))
+    run("popped", (448,), (64,), frontier, memory(400, np.int32), 400)
+    for n in (200, 400):
+        run("grown", (448,), (64,), memory(400) if right else short, memory(n), n)
+    run("stale", (448,), (64,), memory(300), memory(300), 300 if right else 400)
+    pinned, wind = memory(960), memory(960 * 4)
+    run("blown", (960,), None, *((pinned, wind) if right else (wind, pinned)), memory(960 * 4))
+    run("sparse", (64,), None, memory(65 if right else 64, np.int32), memory(1), memory(64), 64)
+    run("atmost", (1024,), (64,), memory(1000), 1000)
     queue.finish()
 
 

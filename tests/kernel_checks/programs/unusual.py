@@ -81,6 +81,29 @@ __kernel void blur(__read_only image2d_t in, __write_only image2d_t out, __globa
   sums[at.y * get_global_size(0) + at.x] = s.x;
 }
 """
+BRANCHES = """
+__kernel void fold(__global const float *c, __global float *part, __local float *t) {
+  uint l = get_local_id(0), many = get_local_size(0);
+  t[l] = c[get_global_id(0)];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (get_group_id(0) % 2 == 0) {
+    if (l < 8)
+      for (uint j = l + 8; j < many; j += 8) t[l] += t[j];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (l == 0) {
+      float all = 0.0f;
+      for (int j = 0; j < 8; j++) all += t[j];
+      part[get_group_id(0)] = all;
+    }
+  } else {
+    for (uint h = many / 2; h > 1; h >>= 1) {
+      if (l < h) t[l] += t[l + h];
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (l == 0) part[get_group_id(0)] = t[0] + t[1];
+  }
+}
+"""
 SUB_GROUPS = """
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
 __kernel void reduce(__global const int *in, __global int *out) {
@@ -131,6 +154,7 @@ def main() -> None:
     pixels = np.ones((8, 8, 4), np.float32)
     images = [cl.create_image(context, flags, shape, (8, 8), hostbuf=pixels) for _ in range(2)]
     run(IMAGES, "blur", (8, 8), None, *images, np.zeros(64, np.float32))
+    run(BRANCHES, "fold", (256,), (64,), numbers.repeat(4).astype(np.float32), np.zeros(4, np.float32), cl.LocalMemory(256))
     features = {one.name.rstrip("\0") for one in device.opencl_c_features} if "OpenCL 3" in device.version else set()
     if "__opencl_c_subgroups" in features:
         run(SUB_GROUPS, "reduce", (64,), (16,), numbers.copy(), np.zeros(1, np.int32), options="-cl-std=CL3.0")

@@ -26,6 +26,12 @@ def stands_alone(flags: int) -> bool:
     return bool(flags & NON_BLOCKING)
 
 
+def returns_early(call: str) -> bool:
+    """Does a call without a stream return before the device has done its work? ("API synchronization behavior": fills, and copies
+    from device to device.)"""
+    return call.startswith(("cuMemset", "cuMemcpyDtoD", "cudaMemset")) and "Async" not in call
+
+
 def edge(first: str, first_queue: str, second: str, second_queue: str) -> str:
     """The line that lets `second` wait for `first`."""
     return f"cudaEventRecord(e, {first_queue}) after {first}; cudaStreamWaitEvent({second_queue}, e) before {second}"

@@ -13,7 +13,7 @@ UNPOOLED = {"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"}
 POOLS = {
     "cupy": (
         "/cupy",
-        "CuPy's memory pool is not seen through: blocks of it share one fence. "
+        "Blocks of CuPy's memory pool share one fence. "
         "cupy.cuda.set_allocator(None) in the program switches it off.",
     )
 }

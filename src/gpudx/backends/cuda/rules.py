@@ -66,13 +66,13 @@ def _shared(launch: Launch) -> Iterator[str]:
     default, most = (launch.device.get(n, 0) for n in ("shared_per_block", "shared_per_block_optin"))
     allowed = max(launch.kernel.get("max_dynamic_shared", 0), 0)
     total = launch.static_shared + launch.shared
-    what = f"shared memory: {launch.static_shared:,} bytes in the kernel and {launch.shared:,} given to the launch"
+    what = f"shared memory: {launch.static_shared:,} bytes in the kernel and {launch.shared:,} passed to the launch"
     if total > max(default, most) > 0:
         yield f"{what} exceed the {max(default, most):,} that a block can have on this device"
     elif allowed and launch.shared > allowed:
         yield f"{what}: the kernel is limited to {allowed:,}; it can request up to {most - launch.static_shared:,}"
     elif not allowed and total > default > 0:
-        yield f"{what} exceed the default of {default:,}; up to {most:,} can be asked for"
+        yield f"{what} exceed the default of {default:,}; up to {most:,} can be requested"
 
 
 def _cluster(launch: Launch) -> Iterator[str]:

@@ -44,6 +44,7 @@ PARAMETERS: dict[str, tuple[tuple[str, int, int], ...]] = {
     "cudaFreeHost": (("pointer", 0, WORD),),
 }  # fmt: skip
 PARAMETERS["cudaMemcpy2DAsync"] = PARAMETERS["cudaMemcpy2D"]
+PARAMETERS["cudaMemsetAsync"] = PARAMETERS["cudaMemset"]
 PARAMETERS["cudaLaunchCooperativeKernel"] = PARAMETERS["cudaLaunchKernel"]
 ADDRESSES = {"dst", "src", "pointer"}
 KINDS = (
@@ -86,7 +87,7 @@ def error(code: int) -> str:
 def is_own(name: str, code: int, told: Collection[int] = ()) -> bool:
     """Did the call itself go wrong, and not earlier work, and was it not merely asked whether something is there? An answer that the
     program was told later as an earlier call's error (`told`) was not ordinary to it."""
-    return name not in REPORTING and code not in DEVICE_ERRORS and (code not in ORDINARY or code in told)
+    return code != 0 and name not in REPORTING and code not in DEVICE_ERRORS and (code not in ORDINARY or code in told)
 
 
 def parameters(name: str, words: Sequence[int]) -> dict[str, int]:

@@ -31,9 +31,9 @@ UNSEEN = {
         "Races, uninitialized memory, barriers, and accesses that stray into another live allocation:"
         " memcheck does not see these."
     ),
-    "racecheck": "Races in global memory, and whether accesses are in bounds: racecheck looks at shared memory.",
-    "initcheck": "Races, and whether accesses are in bounds: initcheck looks at reads of uninitialized memory.",
-    "synccheck": "Races, and whether accesses are in bounds: synccheck looks at barriers.",
+    "racecheck": "Races in global memory, and whether accesses are in bounds: racecheck checks only shared memory.",
+    "initcheck": "Races, and whether accesses are in bounds: initcheck checks only for reads of uninitialized memory.",
+    "synccheck": "Races, and whether accesses are in bounds: synccheck checks only barriers.",
 }
 
 

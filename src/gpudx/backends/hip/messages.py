@@ -33,7 +33,7 @@ STATUSES = {
     "MEMORY_FAULT": ("accessed memory that is not mapped", "out-of-bounds-access"),
     "ILLEGAL_INSTRUCTION": ("executed an instruction that this device does not have", "device-exception"),
     "EXCEPTION": ("raised a hardware exception, as a failed assert or a trap does", "device-trap"),
-    "OUT_OF_RESOURCES": ("got no room for its stack or registers", "launch-refused"),
+    "OUT_OF_RESOURCES": ("got no memory for its stack or registers", "launch-refused"),
     "INVALID_ISA": ("is code for another device", "wrong-architecture"),
 }
 

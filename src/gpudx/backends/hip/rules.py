@@ -59,7 +59,7 @@ def _local_data(launch: Launch) -> Iterator[str]:
     total = launch.static_shared + launch.shared
     if total > most:
         yield (
-            f"local data share: {launch.static_shared:,} bytes in the kernel and {launch.shared:,} given to the launch "
+            f"local data share: {launch.static_shared:,} bytes in the kernel and {launch.shared:,} passed to the launch "
             f"pass the {most:,} that a block can have"
         )
 

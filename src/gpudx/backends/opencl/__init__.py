@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpudx.backends.opencl import entry
-from gpudx.backends.opencl.icds import VENDORS, drivers
+from gpudx.backends.opencl.icds import VENDORS, drivers, of_packages, wheel_compiles
 from gpudx.backends.opencl.variables import VARIABLES
 from gpudx.backends.tool import Bundled, Linking, Tool
+from gpudx.kernel_checks.errors import INSTALL
 
 __all__ = ["LIBRARIES", "LINKING", "TOOLS", "VARIABLES", "drivers", "environment", "library", "other_device"]
 
@@ -19,7 +20,11 @@ LIBRARIES = ("libOpenCL",)
 COUNTS_REFERENCES = True
 COMPILED = r"/[A-P]{2}/[A-P]{30,}/.*\.so$"  # PoCL's cache: a hash in letters, the kernel, its work-group size
 PREFIXES = ("CL_", "OCL_", "OPENCL_", "POCL_", "PYOPENCL_")
-PIP_DEVICE = 'pip install "pyopencl[pocl]" (loader and processor device, no root needed)'
+PIP_DEVICE = (
+    'pip install "pyopencl[pocl]" (loader and processor device, no root needed)'
+    if wheel_compiles()
+    else "pip install pyopencl intel-opencl-rt (loader and processor device, no root needed)"
+)
 
 
 def environment(lib: Path) -> dict[str, str]:
@@ -34,7 +39,7 @@ def library(lib: Path, program: Path, base: Mapping[str, str]) -> Path:
 
 
 def bundled_loader() -> Bundled | None:
-    """The loader and the processor device inside the pyopencl wheel.
+    """The loader inside the pyopencl wheel, with the processor device of a Python package, else with the system's drivers.
 
     The loader crashes without PYOPENCL_HOME (seen with pyopencl 2026.1). The wheel's own .icd file names its driver
     without a folder, which only works for a program that is linked with an old-style RPATH; OCL_ICD_VENDORS takes the
@@ -44,11 +49,10 @@ def bundled_loader() -> Bundled | None:
     if spec is None or spec.origin is None:
         return None
     home = Path(spec.origin).parent
-    loaders, drivers = (sorted((home / ".libs").glob(name)) for name in ("libOpenCL*.so*", "libpocl*.so*"))
-    if not loaders:
+    loaders, devices = sorted((home / ".libs").glob("libOpenCL*.so*")), of_packages()
+    if not loaders or not (devices or system_has_driver()):
         return None
-    found = {"OCL_ICD_VENDORS": str(drivers[0])} if drivers else {}
-    return Bundled(loaders[0], {"PYOPENCL_HOME": str(home), **found})
+    return Bundled(loaders[0], {"PYOPENCL_HOME": str(home), **(devices[0] if devices else {})})
 
 
 def system_has_driver() -> bool:
@@ -71,7 +75,8 @@ LINKING = Linking(
 
 TOOLS = (
     Tool("OpenCL loader", "the recorder is a layer of it", PIP_DEVICE, probe=HERE / "probe_loaders.py"),
-    Tool("OpenCL devices", "something to run on", PIP_DEVICE, probe=HERE / "probe_devices.py"),
+    Tool("OpenCL devices", "runs OpenCL programs", PIP_DEVICE, probe=HERE / "probe_devices.py"),
+    Tool("kernel checks", "find the faulty line inside OpenCL kernels", INSTALL, probe=HERE / "probe_libclang.py"),
     Tool("oclgrind", "checks every memory access of a kernel", "apt install oclgrind", programs=("oclgrind",)),
     Tool("clinfo", "shows what a driver supports", "apt install clinfo", programs=("clinfo",)),
     Tool("clpeak", "measures a device", "apt install clpeak", programs=("clpeak",), pattern=r"\d+\.\d+[\d.]*"),

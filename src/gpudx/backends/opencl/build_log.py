@@ -7,6 +7,7 @@ logs of ROCm, Mesa and Apple):
     1:3:17: error: use of undeclared identifier 'offset'
     <kernel>:3:17: error: use of undeclared identifier 'offset'
     /tmp/OCL123T1.cl:3:17: error: use of undeclared identifier 'offset'
+    error: /root/.cache/pocl/kcache/tempfile_abc.cl:25:40 <Spelling=<command line>:6:20>: invalid digit 'f' in decimal constant
     ptxas error : Entry function 'add' uses too much shared data
 """
 
@@ -20,7 +21,8 @@ REFUSED_OPTIONS = (-43, -66, -67)  # CL_INVALID_BUILD_OPTIONS, CL_INVALID_COMPIL
 MOST_LINES = 20_000
 LONGEST = 200
 _PLACED = re.compile(
-    r"^\s*(?:(?:fatal )?error: (?=\S*:\d))?(?P<file>[^:\s][^:]*)?:?(?P<line>\d+):(?P<column>\d+): (?:(?:fatal )?error: )?(?P<said>.+)$"
+    r"^\s*(?:(?:fatal )?error: (?=\S*:\d))?(?P<file>[^:\s][^:]*)?:?(?P<line>\d+):(?P<column>\d+)"
+    r"(?: <Spelling=.*?:\d+:\d+>)?: (?:(?:fatal )?error: )?(?P<said>.+)$"
 )
 # EDG, in old drivers of AMD.
 _QUOTED = re.compile(r'^\s*"(?P<file>[^"]*)", line (?P<line>\d+)(?P<column>)?: (?:catastrophic )?error: (?P<said>.+)$')

@@ -6,11 +6,44 @@ ocl-icd, a library.
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 VENDORS = "/etc/OpenCL/vendors"
+NEWEST_AMD = 25  # the family of Zen 3 and 4
+
+
+def wheel_compiles(processor: str = "") -> bool:
+    """Can the PoCL 3.0 of the pyopencl wheel compile for this processor? LLVM 14 inside it calls AMD's later families "generic"
+    (llvm/lib/Support/Host.cpp, getAMDProcessorTypeAndSubtype), which clang takes for no CPU: every build fails with
+    "unknown target CPU 'generic'"."""
+    family = re.search(r"vendor_id\s*: AuthenticAMD\ncpu family\s*: (\d+)", processor or _processor())
+    return family is None or int(family[1]) <= NEWEST_AMD
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            return file.read(512)  # the first processor
+    except OSError:
+        return ""
+
+
+def of_packages() -> tuple[dict[str, str], ...]:
+    """Drivers for the processor that came with Python packages, as the environment in which a loader takes each."""
+    spec = importlib.util.find_spec("pyopencl")
+    home = Path(spec.origin).parent if spec and spec.origin else None
+    pocl = sorted((home / ".libs").glob("libpocl*.so*")) if home and wheel_compiles() else []
+    found = [{"OCL_ICD_VENDORS": str(driver)} for driver in pocl[:1]]
+    intel = Path(sys.prefix) / "lib/libintelocl.so"  # finds its own parts by LD_LIBRARY_PATH only
+    if intel.is_file():
+        places = [str(intel.parent), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+        found.append({"OCL_ICD_VENDORS": str(intel), "LD_LIBRARY_PATH": os.pathsep.join(places)})
+    return tuple(found)
 
 
 def drivers(base: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

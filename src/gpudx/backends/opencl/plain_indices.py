@@ -1,4 +1,5 @@
-"""Parameters of a kernel that each work-item uses at its own global id only: `data[i]` with `int i = get_global_id(0)`.
+"""Parameters of a kernel that each work-item uses at its own global id only: `data[i]` with `int i = get_global_id(0)`; and numbers
+that it compares its id with.
 
 Read from words, without a grammar. Where a word could mean something else (a macro, a header, a variable that is assigned again),
 the parameter is left out.
@@ -19,7 +20,6 @@ from gpudx.backends.opencl.signatures import (
     signature_of,
 )
 
-OFFSET_PART = 3  # of a recorded launch: the global offset, where one was given (native/opencl/hooks.c)
 OWN_ID = ["get_global_id", "(", "0", ")"]
 NUMBER = re.compile(r"[\d.]+[uUlLfF]*\s*$")
 ASSIGNING = "+-*/%&|^<>"
@@ -27,17 +27,48 @@ ASSIGNING = "+-*/%&|^<>"
 
 def by_global_id(source: str, kernel: str, options: str = "") -> frozenset[str]:
     """Their names; none where the source is not understood."""
-    declared = signature_of(source, kernel, options)
-    if declared is None or len(source) > MOST_BYTES or INCLUDE.search(source):
+    declared, body = signature_of(source, kernel, options), _body_of(source, kernel, options)
+    if declared is None or not body:
         return frozenset()
+    own = {name for name in _names(body) if _is_own_id(body, name)}
+    return frozenset(one.name for one in declared if _is_plain(body, one.name, own))
+
+
+def guards(source: str, kernel: str, options: str = "") -> dict[int, frozenset[str]]:
+    """By dimension: the parameters that a kernel compares its global id with, so that work-items from that number on do nothing."""
+    declared, body = signature_of(source, kernel, options), _body_of(source, kernel, options)
+    numbers = {one.name for one in declared or () if "*" not in one.type}
+    found: dict[int, frozenset[str]] = {}
+    for axis in range(3):
+        own = {name for name in _names(body) if _is_own_id(body, name, axis)}
+        compared = frozenset(_compared(body, own) & numbers)
+        if compared:
+            found[axis] = compared
+    return found
+
+
+def _compared(body: list[str], own: set[str]) -> set[str]:
+    """`own < name`, `own >= name`, and the same the other way round."""
+    found = set()
+    for at, token in enumerate(body):
+        if token in own:
+            after, before = [*body[at + 1 : at + 4], "", "", ""][:3], ["", "", "", *body[max(at - 3, 0) : at]][-3:]
+            found |= {after[1]} if after[0] == "<" and after[1] not in ("=", "<") else set()
+            found |= {after[2]} if after[:2] == [">", "="] else set()
+            found |= {before[1]} if before[2] == ">" and before[1] not in ("-", ">") else set()
+            found |= {before[0]} if before[1:] == ["<", "="] else set()
+    return found
+
+
+def _body_of(source: str, kernel: str, options: str) -> list[str]:
+    """The words of a kernel's body; none where some of them may mean something else than they seem to."""
+    if len(source) > MOST_BYTES or INCLUDE.search(source) or "-D" in options:
+        return []
     text = bare(source)
     body = _body(TOKEN.findall(DIRECTIVE.sub(" \x00 ", text)), kernel)
     defined = [(name, value) for name, _, value in DEFINE.findall(text) if not NUMBER.match(value)]
     macros = {word for name, value in defined for word in (name, *TOKEN.findall(value))}
-    if not body or "\x00" in body or "-D" in options or macros & _names(body):
-        return frozenset()
-    own = {name for name in _names(body) if _is_own_id(body, name)}
-    return frozenset(one.name for one in declared if _is_plain(body, one.name, own))
+    return [] if "\x00" in body or macros & _names(body) else body
 
 
 def _body(tokens: list[str], kernel: str) -> list[str]:
@@ -67,13 +98,22 @@ def _names(body: list[str]) -> set[str]:
     return {token for token in body if token[0].isalpha() or token[0] == "_"}
 
 
-def _is_own_id(body: list[str], name: str) -> bool:
+def _is_own_id(body: list[str], name: str, axis: int = 0) -> bool:
     """Is a variable given the work-item's id where it is declared, and never anything else?"""
     at = [i for i, token in enumerate(body) if token == name]
     first, rest = at[0], at[1:]
     given = body[first + 1 : first + 7]
-    declared = first > 0 and (body[first - 1] in _TYPES) and given[:5] == ["=", *OWN_ID] and given[5:] in ([";"], [","])
+    begins = first > 0 and (body[first - 1] in _TYPES or (body[first - 1] == "," and _declares(body, first)))
+    declared = begins and given[:5] == ["=", *OWN_ID[:2], str(axis), *OWN_ID[3:]] and given[5:] in ([";"], [","])
     return declared and not any(_is_changed(body, i) for i in rest)
+
+
+def _declares(body: list[str], at: int) -> bool:
+    """Is it a further variable of a declaration, `int x = get_global_id(0), y = ...`?"""
+    start = at
+    while start and body[start - 1] not in (";", "{", "}"):
+        start -= 1
+    return body[start] in (*_TYPES, "const")
 
 
 _TYPES = ("int", "uint", "unsigned", "size_t", "long", "ulong")

@@ -26,7 +26,7 @@ def main() -> int:
     """Print what was found; 3: nothing."""
     found = loaders()
     for path in found:
-        print(path, "takes layers" if takes_layers(Path(path)) else "takes no layers: calls are caught by symbol only")
+        print(path, "supports layers" if takes_layers(Path(path)) else "does not support layers: calls are recorded by symbol only")
     return 0 if found else 3
 
 

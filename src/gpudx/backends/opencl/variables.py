@@ -22,7 +22,7 @@ VARIABLES = {
     "POCL_KERNEL_CACHE": ("with 0 PoCL keeps no compiled kernels", POCL),
     "POCL_CACHE_DIR": ("where PoCL keeps compiled kernels", POCL),
     "POCL_WORK_GROUP_METHOD": ("how PoCL turns a work-group into one function", POCL),
-    "POCL_MAX_WORK_GROUP_SIZE": ("the device says that work-groups may not be larger", POCL),
+    "POCL_MAX_WORK_GROUP_SIZE": ("the device reports this as its largest work-group", POCL),
     "POCL_*": ("a setting of PoCL", POCL),
     "PYOPENCL_CTX": ("which platform and device PyOpenCL's choosers take", PYOPENCL),
     "PYOPENCL_BUILD_OPTIONS": ("options that PyOpenCL adds to every build of a program", PYOPENCL),

@@ -11,6 +11,7 @@ _ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07
 _PREFIXES = re.compile(
     r"""
       \s*>\s                                                          # a Markdown quote
+    | //\s(?=(?:Error|Warning):\s)                                     # Maya
     | \d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?[:\s]\s?  # CI systems, loggers
     | \#\#\[\w+\] | ::(?:error|warning|notice)[^:\n]{0,200}::         # GitHub
     | [\w.-]{1,60}\s*\|\s                                             # docker compose

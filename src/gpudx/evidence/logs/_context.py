@@ -12,11 +12,13 @@ from gpudx.evidence.logs._near import Near
 
 Context = tuple[tuple[str, str], ...]
 BEFORE, AFTER = 40, 4
-# How many lines above count: a rank or device belongs to its line, a step or test to what follows it.
+# How many lines above count: a rank or device belongs to its line, a step or test to what follows it. A pattern is tried only where
+# one of its words, in lower case, is in the lines at all: that is the quickest answer for most of them.
 _LOOKED = (
     (
         "rank",
         2,
+        ("rank", "<std"),
         re.compile(
             r"\[?\b(?:global_)?[Rr]ank[ =:]{0,2}(\d+)\b|\[\d+,(\d+)\]<std(?:err|out)>|\bworker[ =:]rank[ =:](\d+)"
         ),
@@ -24,6 +26,7 @@ _LOOKED = (
     (
         "process",
         3,
+        ("pid", "process", "==", "segfault", "["),
         re.compile(
             r"\bpid[ =:']{1,3}(\d+)|\bprocess (\d+)\b|^==(\d+)==|\[(\d+)\]: segfault|\bPID:? (\d+)|\[[\w.:/-]+\[(\d+)\]"
         ),
@@ -31,14 +34,16 @@ _LOOKED = (
     (
         "device",
         3,
+        ("device", "cuda:", "gpu"),
         re.compile(
-            r"\bcurrent device: (\d+)|\bcuda:(\d+)\b|\bGPU ?#?(\d+)\b|\bdevice[ =:#]+(\d+)\b|\bgpu id[ =:]+(\d+)",
+            r"\bcurrent device: (\d+)|\bcuda:(\d+)\b|\bGPU ?#?(\d+)\b|\bdevice[ =:#]+(\d+)\b(?!:[0-9a-f]{2}:)|\bgpu id[ =:]+(\d+)",
             re.IGNORECASE,
         ),
     ),
     (
         "operation",
         8,
+        ("op", "aten::", "node", "forward", "hlo", "name:"),
         re.compile(
             r"compute_forward: (\w+) failed|\b(?:op|operation|operator|OpType)(?:\s*[=:]\s*['\"`]?|\s+['\"`])((?:aten::)?[A-Za-z_]\w{2,60})"
             r"|\b(aten::\w+)|while running (\w{2,40}) node|\bnode[ "
@@ -49,6 +54,7 @@ _LOOKED = (
     (
         "test",
         BEFORE,
+        ("run  ", "start ", "test", ".py::", "fail", "//"),
         re.compile(
             r"\[ RUN +\] ([\w./]+)|^ *Start +\d+: (\S+)|Test +#\d+: (\S+)|((?:[\w./-]+\.py)::[\w\[\]:.-]+)|^test ([\w:]+) \.\.\."
             r"|^FAIL(?:ED)?: (.{3,80}? :: \S+)|^//(\S+:\S+) +(?:FAILED|TIMEOUT)",
@@ -58,12 +64,14 @@ _LOOKED = (
     (
         "step",
         BEFORE,
+        ("step", "iter"),
         re.compile(r"\b(?:global[_ ])?(?:step|iteration|iter)\b[ =:#\]]{1,3}(\d+)|\bstep(\d+)\b", re.IGNORECASE),
     ),
-    ("epoch", BEFORE, re.compile(r"\bepoch\b[ =:#]{1,3}(\d+)", re.IGNORECASE)),
+    ("epoch", BEFORE, ("epoch",), re.compile(r"\bepoch\b[ =:#]{1,3}(\d+)", re.IGNORECASE)),
     (
         "model",
         BEFORE,
+        ("model", ".gguf", ".safetensors", ".onnx", ".engine", ".tflite"),
         re.compile(
             r"([\w.-]+\.(?:gguf|safetensors|onnx|engine|tflite|mlmodel))\b|\bmodel(?:_name|_path|[- "
             r"]id)?['\"]?\s*[=:]\s*['\"]?([\w.-]+/[\w.-]+)"
@@ -77,8 +85,10 @@ def context(near: Near) -> Context:
     raw = near.raw.decode("utf-8", "replace")[:2000]
     above, below = near.before(BEFORE), near.after(AFTER)
     found = []
-    for name, far, pattern in _LOOKED:
-        for line in (raw, *above[:far], *below):
+    whole = "\n".join((raw, *above, *below)).lower()
+    for name, far, words, pattern in _LOOKED:
+        lines = (raw, *above[:far], *below) if any(word in whole for word in words) else ()
+        for line in lines:
             if hit := pattern.search(line[:2000]):
                 found.append((name, next(filter(None, hit.groups()))[:80]))
                 break

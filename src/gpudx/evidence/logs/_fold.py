@@ -15,7 +15,7 @@ T = TypeVar("T")
 MOST_SITES = 2000
 MOST_STRANGE = 8  # lines that are shown where nothing is understood
 HEADLINE = 6  # lines from a headline to the error that it leads to
-NAMING = ("cuda-error", "hip-error", "opencl-error", "gpu-status", "cuda-libraries", "xla", "pytorch")
+NAMING = ("cuda-error", "hip-error", "opencl-error", "gpu-status", "cuda-libraries", "xla", "pytorch", "device-lost", "windows-stop")
 ROLES = ("fault", "refusal", "report", "ending")  # on one line, what says most comes first
 
 

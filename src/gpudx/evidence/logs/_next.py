@@ -24,6 +24,8 @@ DMESG = "sudo dmesg --level=err,warn"
 # The kernel keeps what a driver saved about a fault until it is read (Linux, Documentation/driver-api/devcoredump).
 DEVCOREDUMP = "sudo cp /sys/class/devcoredump/devcd*/data gpu-state.bin"
 I915 = "sudo cat /sys/class/drm/card0/error > i915-error.txt"
+WINDOWS_DEVICES = "dxdiag /t dxdiag.txt"
+MACOS = "log show --last 1h --predicate 'eventMessage CONTAINS[c] \"gpu\"'"
 SYSTEM_EVENTS = "wevtutil qe System /c:30 /rd:true /f:text"
 # Interfaces that gpudx does not record, with their own switches: the Vulkan loader, Metal's and Level Zero's validation, SYCL's trace.
 OWN = {
@@ -32,8 +34,8 @@ OWN = {
     "metal": f"MTL_DEBUG_LAYER=1 MTL_SHADER_VALIDATION=1 {APP}",
     "level-zero": f"ZE_ENABLE_VALIDATION_LAYER=1 ZE_ENABLE_PARAMETER_VALIDATION=1 {APP}",
     "sycl": f"SYCL_UR_TRACE=2 {APP}",
-    "direct3d": "",
-    "opengl": "",
+    "direct3d": f"PROTON_LOG=1 {APP}",
+    "opengl": DMESG,
 }
 # compute-sanitizer and CUDA_LAUNCH_BLOCKING exist on Windows, too.
 WINDOWS_CUDA = {
@@ -42,6 +44,7 @@ WINDOWS_CUDA = {
     RECORD: f"compute-sanitizer --report-api-errors all {APP}",
     DUMP: f"compute-sanitizer {APP}",
     INVESTIGATE: f"compute-sanitizer {APP}",
+    DOCTOR: "nvidia-smi -q",
 }
 _SETTINGS = re.compile(r"^((?:[A-Z_][A-Z0-9_]*=\S* )+)(.+)$")
 
@@ -59,14 +62,14 @@ def driver(name: str, cause: str) -> str:
 
 def fit(step: str, command: str = "", system: str = "", api: str = "") -> str:
     """A next step for this program, system and interface; "" where none is known."""
-    if step.startswith("gpudx run") and api in OWN:
-        step = OWN[api]
     if system == "android":
         return step if not step or step.startswith("adb ") else ANDROID
+    if step.startswith("gpudx run") and api in OWN:
+        step = OWN[api] if system != "windows" or api != "direct3d" else SYSTEM_EVENTS
     if system == "windows":
         return _on_windows(step, command or "app.exe", api)
-    if system == "macos" and not step.startswith(("MTL_", "RUST_", "VK_")):
-        return ""
+    if system == "macos" and step and not step.startswith(("MTL_", "RUST_", "VK_", "log ")):
+        return MACOS
     return with_command(step, command)
 
 
@@ -84,7 +87,7 @@ def _on_windows(step: str, command: str, api: str) -> str:
     if step in (HANG, DMESG, DEVCOREDUMP) or (not step and api == "direct3d"):
         return SYSTEM_EVENTS
     if step.startswith("gpudx "):
-        step = WINDOWS_CUDA.get(step, "") if api == "cuda" else ""
+        step = WINDOWS_CUDA.get(step, SYSTEM_EVENTS) if api == "cuda" else WINDOWS_DEVICES if step == DOCTOR else SYSTEM_EVENTS
     settings = _SETTINGS.match(step)
     if settings:
         step = "".join(f"set {one}&& " for one in settings[1].split()) + settings[2]

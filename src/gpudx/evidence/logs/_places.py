@@ -7,12 +7,21 @@ import re
 _FILE = re.compile(
     r"((?:(?<![A-Za-z])[A-Za-z]:)?[\w./\\~+-]{0,200}\.(?:cuh?|cc|cpp|cxx|hpp|h|hip|c|py|rs|jl|cl|metal))[:(\", ]+(?:line )?(\d+)"
 )
+_SOURCE = re.compile(
+    r"(?<![\w./\\~+@-])(?:[A-Za-z]:)?[\w./\\~+@-]{1,200}?\.(?:cuh?|cc|cpp|cxx|hpp|h|hip|c|py|rs|jl|go|mm?|java|kt|swift|inl|fpp|f90|js|ts)\b"
+    r"(?:[:(]\d+\)?)?"
+)
 _CALL = re.compile(r"\b((?:cu[A-Z]|cuda[A-Z]|hip[A-Z]|cl[A-Z])\w+) ?\(")
 _BARE = re.compile(
     r"\b((?:cuda|hip)[A-Z]\w+|cu(?:Mem|Ctx|Stream|Event|Launch|Module|Graph|Func|Init)\w*|cl[A-Z][a-z]+\w+)\b"
 )
 _NO_CALL = re.compile(r"(?:cuda|hip)(?:Error|Success)")
 LAST_PARTS = 2  # of a path: the rest is the machine's, not the fault's
+
+
+def without_sources(text: str) -> str:
+    """A line without the names of source files and the folders above them: "launch" in "src/launch/pool.cc:7" launches nothing."""
+    return _SOURCE.sub("FILE", text)
 
 
 def place(*lines: str) -> str:

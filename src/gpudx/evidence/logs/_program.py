@@ -34,6 +34,7 @@ MARKS = (
     "E/",
     "F/",
     ".exe",
+    ".dll",
     ":\\",
     "nvlddmkm",
     "DXGI",
@@ -51,6 +52,7 @@ MARKS = (
     "Darwin",
     "MTLCommandBuffer",
     "kIOGPU",
+    "kIOAccel",
     "[mvk-",
     "/usr/",
     "/home/",
@@ -71,7 +73,7 @@ SYSTEMS = (
         ),
     ),
     ("windows", re.compile(r"\b[A-Za-z]:\\|\.exe\b|nvlddmkm|DXGI|\(Win32\)|\bWindows (?:10|11|Server)|\.dll\b")),
-    ("macos", re.compile(r"/Users/\w|\bmacOS\b|\bDarwin\b|MTLCommandBuffer|kIOGPU|\[mvk-|/Applications/")),
+    ("macos", re.compile(r"/Users/\w|\bmacOS\b|\bDarwin\b|MTLCommandBuffer|kIO(?:GPU|Accel)|\[mvk-|/Applications/")),
     ("linux", re.compile(r"/usr/|/home/|kernel: |amdgpu |NVRM|i915 |/proc/|/opt/")),
 )
 _PROMPT = re.compile(

@@ -67,9 +67,9 @@ STATUSES = (
     _s(2, "cudaErrorMemoryAllocation CUDA_ERROR_OUT_OF_MEMORY hipErrorOutOfMemory hipErrorMemoryAllocation",
        "out of memory", "memory", "an allocation did not fit into device memory", "failed-call", False),
     _s(1, "cudaErrorInvalidValue CUDA_ERROR_INVALID_VALUE hipErrorInvalidValue", "invalid argument|invalid value",
-       "refused", "a call was given a value that it does not take", "failed-call", False),
+       "refused", "a call was passed a value that it does not accept", "failed-call", False),
     _s(9, "cudaErrorInvalidConfiguration hipErrorInvalidConfiguration", "invalid configuration argument", "refused",
-       "a launch has a grid, block or shared memory size that the device does not take", "launch-refused"),
+       "a launch has a grid, block or shared memory size that the device does not accept", "launch-refused"),
     _s(701, "cudaErrorLaunchOutOfResources CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES hipErrorLaunchOutOfResources",
        "too many resources requested for launch", "refused",
        "a launch needs more registers or shared memory than a block can have", "launch-refused"),
@@ -95,7 +95,7 @@ STATUSES = (
     _s(100, "cudaErrorNoDevice CUDA_ERROR_NO_DEVICE hipErrorNoDevice",
        "no CUDA-capable device is detected|no ROCm-capable device is detected", "setup", "no device was found"),
     _s(101, "cudaErrorInvalidDevice CUDA_ERROR_INVALID_DEVICE hipErrorInvalidDevice", "invalid device ordinal", "setup",
-       "a device was asked for that is not there"),
+       "a device was requested that does not exist"),
     _s(35, "cudaErrorInsufficientDriver hipErrorInsufficientDriver",
        "CUDA driver version is insufficient for CUDA runtime version", "setup", "the driver is older than the runtime"),
     _s(46, "cudaErrorDevicesUnavailable CUDA_ERROR_DEVICE_UNAVAILABLE",
@@ -137,20 +137,89 @@ STATUSES = (
        "shared object initialization failed", "image", "the device code could not be loaded: symbols are missing, or it is not for this "
                                                        "device",
        "not-device-code"),
+    _s(600, "cudaErrorNotReady CUDA_ERROR_NOT_READY hipErrorNotReady", "device not ready", "refused",
+       "queried work had not finished, or another error was pending", "failed-call", False),
+    _s(13, "cudaErrorInvalidSymbol hipErrorInvalidSymbol", "invalid device symbol", "image",
+       "a device variable was not found in the loaded device code", "failed-call"),
+    _s(21, "cudaErrorInvalidMemcpyDirection hipErrorInvalidMemcpyDirection", "invalid copy direction for memcpy", "refused",
+       "a copy was passed a direction that does not exist, or that its pointers contradict", "failed-call"),
+    _s(12, "cudaErrorInvalidPitchValue hipErrorInvalidPitchValue", "invalid pitch argument", "refused",
+       "a copy or allocation was passed a pitch that the device does not accept", "failed-call"),
+    _s(52, "cudaErrorMissingConfiguration hipErrorMissingConfiguration", "__global__ function call is not configured", "refused",
+       "a kernel was called without grid and block sizes", "launch-refused"),
+    _s(17, "cudaErrorInvalidDevicePointer hipErrorInvalidDevicePointer", "invalid device pointer", "refused",
+       "a pointer that is not of this device was passed", "failed-call"),
+    _s(217, "cudaErrorPeerAccessUnsupported CUDA_ERROR_PEER_ACCESS_UNSUPPORTED hipErrorPeerAccessUnsupported",
+       "peer access is not supported between these two devices", "refused",
+       "two devices cannot access each other's memory", "failed-call"),
+    _s(704, "cudaErrorPeerAccessAlreadyEnabled CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED hipErrorPeerAccessAlreadyEnabled",
+       "peer access is already enabled", "refused", "access between two devices was enabled twice", "failed-call"),
+    _s(705, "cudaErrorPeerAccessNotEnabled CUDA_ERROR_PEER_ACCESS_NOT_ENABLED hipErrorPeerAccessNotEnabled",
+       "peer access has not been enabled", "refused", "access between two devices was not enabled", "failed-call"),
+    _s(709, "cudaErrorContextIsDestroyed CUDA_ERROR_CONTEXT_IS_DESTROYED hipErrorContextIsDestroyed", "context is destroyed",
+       "refused", "a context was used after it was destroyed", "use-of-released-object"),
+    _s(712, "cudaErrorHostMemoryAlreadyRegistered CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED hipErrorHostMemoryAlreadyRegistered",
+       "part or all of the requested memory range is already mapped", "refused", "host memory was registered twice", "failed-call"),
+    _s(713, "cudaErrorHostMemoryNotRegistered CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED hipErrorHostMemoryNotRegistered",
+       "pointer does not correspond to a registered memory region", "refused",
+       "host memory that is not registered was unregistered", "failed-call"),
+    _s(221, "cudaErrorJitCompilerNotFound CUDA_ERROR_JIT_COMPILER_NOT_FOUND", "PTX JIT compiler library not found", "setup",
+       "the driver's compiler for PTX was not found"),
+    _s(34, "cudaErrorStubLibrary CUDA_ERROR_STUB_LIBRARY", "CUDA driver is a stub library", "setup",
+       "a stub for linking was loaded in place of the driver's library"),
+    _s(36, "cudaErrorCallRequiresNewerDriver", "API call is not supported in the installed CUDA driver", "setup",
+       "the installed driver is too old for a call"),
+    _s(304, "cudaErrorOperatingSystem CUDA_ERROR_OPERATING_SYSTEM hipErrorOperatingSystem",
+       "OS call failed or operation not supported on this OS", "refused", "the operating system refused a request of the driver",
+       "failed-call"),
+    _s(215, "cudaErrorUnsupportedLimit CUDA_ERROR_UNSUPPORTED_LIMIT hipErrorUnsupportedLimit",
+       "limit is not supported on this architecture", "refused", "a limit was set that the device does not have", "failed-call"),
+    _s(401, "cudaErrorIllegalState CUDA_ERROR_ILLEGAL_STATE hipErrorIllegalState",
+       "the operation cannot be performed in the present state", "refused", "a call is not possible in the state that an object is in",
+       "failed-call"),
+    _s(205, "cudaErrorMapBufferObjectFailed CUDA_ERROR_MAP_FAILED hipErrorMapFailed", "mapping of buffer object failed", "refused",
+       "an object of a graphics interface could not be mapped", "failed-call"),
+    _s(208, "cudaErrorAlreadyMapped CUDA_ERROR_ALREADY_MAPPED hipErrorAlreadyMapped", "resource already mapped", "refused",
+       "an object of a graphics interface was mapped twice, or freed while it was mapped", "failed-call"),
+    _s(211, "cudaErrorNotMapped CUDA_ERROR_NOT_MAPPED hipErrorNotMapped", "resource not mapped", "refused",
+       "an object of a graphics interface was used or unmapped without being mapped", "failed-call"),
+    _s(219, "cudaErrorInvalidGraphicsContext CUDA_ERROR_INVALID_GRAPHICS_CONTEXT hipErrorInvalidGraphicsContext",
+       "invalid OpenGL or DirectX context", "refused", "the thread has no context of OpenGL or Direct3D that fits the device",
+       "failed-call"),
+    _s(903, "cudaErrorStreamCaptureUnmatched CUDA_ERROR_STREAM_CAPTURE_UNMATCHED hipErrorStreamCaptureUnmatched",
+       "capture was not ended in the same stream as it began", "capture", "a capture was ended in another stream", "capture-broken"),
+    _s(904, "cudaErrorStreamCaptureUnjoined CUDA_ERROR_STREAM_CAPTURE_UNJOINED hipErrorStreamCaptureUnjoined",
+       "capturing stream has unjoined work", "capture", "a capture ended before work of other streams had joined it", "capture-broken"),
+    _s(905, "cudaErrorStreamCaptureIsolation CUDA_ERROR_STREAM_CAPTURE_ISOLATION hipErrorStreamCaptureIsolation",
+       "dependency created on uncaptured work in another stream", "capture", "captured work depends on work that was not captured",
+       "capture-broken"),
+    _s(906, "cudaErrorStreamCaptureImplicit CUDA_ERROR_STREAM_CAPTURE_IMPLICIT hipErrorStreamCaptureImplicit",
+       "operation would make the legacy stream depend on a capturing blocking stream", "capture",
+       "a call on the default stream was made while another stream captured", "capture-broken"),
+    _s(907, "cudaErrorCapturedEvent CUDA_ERROR_CAPTURED_EVENT hipErrorCapturedEvent",
+       "operation not permitted on an event last recorded in a capturing stream", "capture",
+       "an event that belongs to a capture was used outside of it", "capture-broken"),
+    _s(908, "cudaErrorStreamCaptureWrongThread CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD hipErrorStreamCaptureWrongThread",
+       "attempt to terminate a thread-local capture sequence from another thread", "capture",
+       "a capture was ended by a different thread than the one that began it", "capture-broken"),
+    _s(910, "cudaErrorGraphExecUpdateFailure CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE hipErrorGraphExecUpdateFailure",
+       "the graph update was not performed because it included changes which violated constraints", "refused",
+       "a graph was updated with changes that need a new graph", "failed-call"),
     _s(4, "cudaErrorCudartUnloading CUDA_ERROR_DEINITIALIZED hipErrorDeinitialized", "driver shutting down", "follower",
        "a call was made while the process ended"),
 )  # fmt: skip
+ASKED_FOR = (600, 704)  # answers that programs poll for: they count only where a program reports them as an error, in words
 SEVERAL = (98, 400)  # statuses that more than one cause is known for
 
 
 _NAME = re.compile(r"(?<![A-Za-z0-9_])(?:cudaError|CUDA_ERROR_|hipError)[A-Za-z_]+")  # text in other scripts may touch it
-BY_NAME = {name.lower(): one for one in STATUSES for name in one.names}
+BY_NAME = {name.lower(): one for one in STATUSES for name in one.names if one.code not in ASKED_FOR}
 BY_TEXT = sorted(((text.lower(), one) for one in STATUSES for text in one.texts), key=lambda pair: -len(pair[0]))
 BY_SHORT = {
     name.removeprefix("CUDA_ERROR_"): one for one in STATUSES for name in one.names if name.startswith("CUDA_ERROR_")
 }
 _SHORT = re.compile(r"(?<![A-Za-z0-9_])(?:ERROR_)?([A-Z]{2,}(?:_[A-Z]+)+)(?![A-Za-z0-9_])")
-BY_CODE = {one.code: one for one in STATUSES}
+BY_CODE = {one.code: one for one in STATUSES if one.code not in ASKED_FOR}
 # Numbers that the runtime used before CUDA 10.1 and that mean nothing else today (cudaError_t of CUDA 9).
 BY_CODE |= {old: BY_CODE[new] for old, new in {77: 700, 74: 716, 59: 710, 48: 209, 38: 100, 30: 999}.items()}
 

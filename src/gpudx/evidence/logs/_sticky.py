@@ -21,7 +21,7 @@ _NAMES = (
     r"(?:CL|PI_ERROR|UR_RESULT_ERROR|ZE_RESULT_ERROR)_?(?:OUT_OF_RESOURCES|EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"
     r"|INVALID_COMMAND_QUEUE|DEVICE_NOT_AVAILABLE|DEVICE_LOST|UNKNOWN)",
     r"VK_ERROR_(?:DEVICE_LOST|UNKNOWN)|DXGI_ERROR_DEVICE_(?:REMOVED|HUNG|RESET)|OPTIX_ERROR_(?:LAUNCH_FAILURE|CUDA_ERROR)",
-    r"kIOGPUCommandBufferCallbackError(?!OutOfMemory)\w+|MTLCommandBufferErrorPageFault",
+    r"kIO(?:GPU|Accel)CommandBufferCallbackError(?!OutOfMemory)\w+|MTLCommandBufferErrorPageFault",
 )
 STICKY = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(_NAMES)})(?![A-Za-z0-9_])")
 

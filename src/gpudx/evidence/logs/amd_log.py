@@ -1,10 +1,10 @@
 """The log of AMD's runtime (AMD_LOG_LEVEL): launches with grid, arguments and the ranges of the objects behind them, calls that failed.
 
-":3:hip_module.cpp :670 : ... us: ... hipLaunchKernel: Returned hipErrorX", "ShaderName : ...", "Arg2: = ptr:0x... obj:[0x...-0x...]" and
-"Dispatch Header = ..., grid=[...], workgroup=[...]". A device error is noticed by the call that returns it, not caused by it; the last
-launches are only the nearest ones. Where the log also has the address of a fault, it is compared with the ranges of the last launches;
-where a queue is aborted, the launches since the last wait that succeeded are listed.
-Status codes that programs ask for on purpose (not ready, peer access already enabled, no device) are left alone.
+":3:hip_module.cpp :670 : ... us: ... hipLaunchKernel: Returned hipErrorX", "ShaderName : ...", "Arg2: = ptr:0x...
+obj:[0x...-0x...]" and "Dispatch Header = ..., grid=[...], workgroup=[...]". A device error is noticed by the call that returns
+it, not caused by it; the last launches are only the nearest ones. Where the log also has the address of a fault, it is compared
+with the ranges of the last launches; where a queue is aborted, the launches since the last wait that succeeded are listed.
+Status codes that programs expect (not ready, peer access already enabled, no device) are ignored.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """AMD's kernel driver in dmesg: "[gfxhub] page fault", protection fault status with the client that faulted, ring timeouts.
 
-The client says who made the access: TCP, TCI, SQC and the like are the caches of shaders, so that a kernel left its memory; CPF,
-CPC and CPG are the command processor, so that queue, packet or firmware are more likely than any kernel.
+The client says who made the access: TCP, TCI, SQC and similar ones are the caches of shaders, so a kernel left its memory; CPF,
+CPC and CPG are the command processor, so queue, packet or firmware are more likely than any kernel.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Catch2: tests that failed, with the check and its line, exceptions and signals.
 
-The check is where the test noticed. An exception that carries an error of the device is read by the format of that error; a signal
-takes the tests behind it along.
+The check is where the test noticed. An exception that carries an error of the device is read by the format of that error; a
+signal also stops the tests behind it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Checks in a program's own code that did not hold: "Check failed: n > 0 (0 vs. 0)", "assertion 'x' failed in f at FILE:LINE".
 
-Any library's macro is read, by its words. The condition and the values that were compared are kept. A check of a GPU call's result reports
-an error of that call: it is decoded where the line has its number, and earlier work may have caused it. Other checks show where the
-program stopped itself, and what it expected.
+Macros of any library are recognised by their words. The condition and the values that were compared are kept. A check of a GPU
+call's result reports an error of that call: it is decoded where the line has its number, and earlier work may have caused it.
+Other checks show where the program stopped itself, and what it expected.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from gpudx.evidence.logs._statuses import numbered, told
 FORMAT = "check-failed"
 GENERIC = 3  # errors that are named in such a line are read by their own formats
 ANY_CASE = True
-MARKS = ("check failed", "assert", "enforce", "expects(", "but got", "but found", "precondition", "requirement", "expecting:")
+MARKS = ("check failed", "ret_check", "assert", "enforce", "expects(", "but got", "but found", "precondition", "requirement", "expecting:")
 LONGEST = 160
 # glog and its relatives print both values; faiss, RAFT, oneDNN and others quote the condition.
 _COMPARED = re.compile(r"\bcheck failed:? *(?P<condition>.+?) *\((?P<left>[^()]{1,60}?) vs\.? (?P<right>[^()]{1,60}?)\)", re.IGNORECASE)
 _CHECKED = re.compile(r"\bcheck failed:? *(?P<condition>\S.{0,200}?)(?: (?:is|was) false\b|(?<=\)) *:|: |$)", re.IGNORECASE)
+# TensorFlow's and XLA's "RET_CHECK failure (file:line) condition".
+_RETURNED = re.compile(r"\bRET_CHECK failure \([^()]{1,200}\) ?(?P<condition>.{0,200})")
 _QUOTED = re.compile(r"\bassert(?:ion)?\w* *(?P<quote>['\"`])(?P<condition>.+?)['\"`] *(?:has )?fail", re.IGNORECASE)
 _CALLED = re.compile(
     r"\b\w*(?:ASSERT|CHECK|ENFORCE|REQUIRE|VERIFY|EXPECT)\w* ?\((?P<condition>[^;]{1,200}?)\)(?:,? (?:has )?failed|: )", re.IGNORECASE
@@ -51,7 +53,7 @@ def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
     if _CODE.search(text):
         return
-    patterns = (_COMPARED, _INPUT, _QUOTED, _BEFORE, _CALLED, _STATED, _CHECKED)
+    patterns = (_RETURNED, _COMPARED, _INPUT, _QUOTED, _BEFORE, _CALLED, _STATED, _CHECKED)
     found = next((hit for hit in (pattern.search(text) for pattern in patterns) if hit), None)
     if found is None:
         return

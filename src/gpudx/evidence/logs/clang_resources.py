@@ -1,8 +1,8 @@
 """clang and hipcc with -Rpass-analysis=kernel-resource-usage: what each kernel takes, with its source line.
 
 Vector registers count as registers. Spills are counted in registers of four bytes per thread; scratch memory is the stack. The
-remarks do not name the architecture: it is taken from the --offload-arch of the command line where that stands in the log and names
-one, else it stays unknown. Spills are reported as a warning.
+remarks do not name the architecture: it is taken from the --offload-arch of the command line, if the log has it and it names
+one architecture; else it stays unknown. Spills are reported as a warning.
 """
 
 from __future__ import annotations
@@ -71,5 +71,5 @@ def reader() -> Lines:
 
 def _spilled(build: KernelBuild) -> Event:
     kernel = function_name(build.mangled)[:120]
-    said = f"The compiler put {build.spill_stores:,} bytes of the registers of {kernel} into memory ({build.source}): slow, and no failure."
+    said = f"The compiler put {build.spill_stores:,} bytes of the registers of {kernel} into memory ({build.source}): slow, but no failure."
     return Event("registers-spilled", "refusal", said, (("kernel", kernel), ("arch", build.arch)), warning=True)

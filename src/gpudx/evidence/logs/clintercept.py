@@ -1,7 +1,8 @@
 """Traces of the Intercept Layer for OpenCL (CLIntercept): ">>>> call( kernel ): ..." and "<<<< call -> CL_..." under it.
 
-Read are calls that returned an error, with the kernel and the sizes of the line that opened them. A call that was opened and has no
-end in the trace was in flight when the program ended. Its error log ("ERROR! call returned CL_...") and its leak report are read, too.
+It reads calls that returned an error, with the kernel and the sizes of the line that opened them. A call that was opened and
+has no end in the trace was in flight when the program ended. Its error log ("ERROR! call returned CL_...") and its leak report
+are read as well.
 """
 
 from __future__ import annotations

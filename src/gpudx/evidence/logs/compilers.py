@@ -1,8 +1,8 @@
-"""Calls and complaints of compilers in build logs: nvcc, hipcc, clang, OpenCL's build logs.
+"""Calls and messages of compilers in build logs: nvcc, hipcc, clang, OpenCL's build logs.
 
-Errors are reported with their line. Warnings are reported only where they indicate a fault: a variable that is used before it has a
-value, an attribute that is ignored, a shared variable whose initial value is ignored. Source files that the log names are read
-where they are there, for what the compiler does not say.
+Errors are reported with their line. Warnings are reported only where they indicate a fault: a variable that is used before it
+has a value, an attribute that is ignored, a shared variable whose initial value is ignored. Source files that the log names are
+read, if they exist, for what the compiler does not say.
 """
 
 from __future__ import annotations

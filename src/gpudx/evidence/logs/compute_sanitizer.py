@@ -1,7 +1,7 @@
 """compute-sanitizer and cuda-memcheck in a log: records behind nine "=", among any other text.
 
 Read by the parser of the tool's reports (`gpudx.evidence.compute_sanitizer`): thousands of records become one finding for each
-site, known false alarms say so, and a report without a summary is never clean.
+site, known false alarms are marked, and a report without a summary is never clean.
 
 What `--save FILE --xml` writes is read as well. That was checked against a real file of memcheck (CUDA 13.0, an H200) and against the
 record of a failed call in the tool's documentation; records of the other tools are read by their text, and were not seen in XML.

@@ -2,8 +2,8 @@
 
 "CUDA Exception: ...", "received signal CUDA_EXCEPTION_5", "Detected an exception of type CUDBG_EXCEPTION_...": the device's own
 record. cuda-gdb names the kernel that faulted; the driver's lines name exception and instruction address, which the core dump
-resolves. An exception that was detected after the warp had ended is not exact about the instruction. A session without an exception
-shows only where a thread was looked at.
+resolves. An exception that was detected after the warp had ended is not exact about the instruction. A session without an
+exception shows only where a thread was.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _focus(near: Near) -> Iterator[Event]:
     who = f"thread ({at[2]}) of block ({at[1]})" if at else "a thread"
     where = f" in {stands[1]}" if stands else ""
     line = source(stands[2]) if stands and stands[2] else ""
-    said = f"In cuda-gdb, {who} stands{where}{f' at {line}' if line else ''}; this part of the session shows no exception."
+    said = f"In cuda-gdb, {who} is{where}{f' at {line}' if line else ''}; this part of the session shows no exception."
     facts = (("kernel", stands[1] if stands else ""), ("at", line))
     yield Event("debugger-focus", "ending", said, facts, next=_next.HANG, warning=True)
 

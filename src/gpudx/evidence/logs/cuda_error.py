@@ -1,8 +1,8 @@
 """Errors of CUDA as programs print them: names (cudaErrorIllegalAddress, CUDA_ERROR_LAUNCH_FAILED), texts, numbers.
 
-Read are all wrappers that print one of these in a line, with file and line or call where they stand beside it. A fault of
-the device is reported as what it is: noticed here, caused by an earlier launch. Lines that look like source code or advice are
-left alone.
+Messages of all wrappers that print one of these are read, with file and line, or the call, if they are in the same line. A
+fault of the device is reported as noticed here and caused by an earlier launch. Lines that look like source code or advice are
+ignored.
 """
 
 from __future__ import annotations

@@ -57,11 +57,11 @@ MEANINGS: dict[str, tuple[Role, str, str]] = {
         "could not start, for lack of memory or after an earlier fault",
         "device-error-reported",
     ),
-    "ALLOC_FAILED": ("refusal", "could not have the memory that it asked for", "failed-call"),
+    "ALLOC_FAILED": ("refusal", "could not get the memory that it requested", "failed-call"),
     "ARCH_MISMATCH": ("refusal", "has no code for this device", "wrong-architecture"),
-    "INVALID_VALUE": ("refusal", "was given a value that it does not take", "failed-call"),
-    "BAD_PARAM": ("refusal", "was given a value that it does not take", "failed-call"),
-    "NOT_SUPPORTED": ("refusal", "does not support what it was asked for", "failed-call"),
+    "INVALID_VALUE": ("refusal", "was passed a value that it does not accept", "failed-call"),
+    "BAD_PARAM": ("refusal", "was passed a value that it does not accept", "failed-call"),
+    "NOT_SUPPORTED": ("refusal", "does not support the request", "failed-call"),
 }
 
 

@@ -1,9 +1,9 @@
 """ROCm's debug agent: "wave_1: pc=0x... (stopped, reason: MEMORY_VIOLATION)" with registers and "Disassembly for function ...".
 
-Printed where HSA_TOOLS_LIB names librocm-debug-agent.so.2. The wave is the one that faulted, so that kernel and line are named; the
-line only in code that was built with -ggdb, or where the code object is a file that is still there. After a memory violation the wave
-stands behind the access, so that its line is a note, not the place: the access is looked for in the code before it, by the addresses that
-its registers still hold.
+Printed where HSA_TOOLS_LIB names librocm-debug-agent.so.2. The wave is the one that faulted, so kernel and line are named; the
+line only if the code was built with -ggdb, or the code object is a file that still exists. After a memory violation the wave is
+past the access, so its line is a note, not the place: the access is searched in the code before it, by the addresses that its
+registers still hold.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_CODE = 1 << 30
 _NUMBERED = re.compile(r"^\s*(\d+)\s+\S")
 _FILE = re.compile(r"^\s*(\S+\.\w+):\s*$")
 MEANINGS = {
-    "MEMORY_VIOLATION": ("touched memory that is not there, or may not be touched so", "out-of-bounds-access"),
+    "MEMORY_VIOLATION": ("accessed memory that is not mapped, or not for this kind of access", "out-of-bounds-access"),
     "ADDRESS_ERROR": ("used an address that is not aligned, or that no memory can have", "out-of-bounds-access"),
     "ASSERT_TRAP": ("ran into a trap, as a failed assert does", "device-trap"),
     "TRAP": ("ran into a trap", "device-trap"),
@@ -145,7 +145,7 @@ def _event(
     entry = _ENTRY.search(wave[3])
     name = (demangle(entry[1]) if entry else function).split("(")[0].removeprefix("void ")[:120]
     at = line if reasons[0] in EXACT else exact
-    stood = f"it stood at {line}, which is at or behind the access" if line and not at else ""
+    stood = f"it was at {line}, which is at or behind the access" if line and not at else ""
     yield Event(
         kind="rocm-wave-stopped",
         role="fault",

@@ -1,6 +1,6 @@
 """Assertions that failed in kernels: FILE:LINE: FUNCTION: block: [..], thread: [..] Assertion `..` failed.
 
-Printed by the driver for every thread that meets the assertion (CUDA C++ Programming Guide, "Assertion"), on one line or,
+Printed by the driver for every thread in which the assertion fails (CUDA C++ Programming Guide, "Assertion"), on one line or,
 in some wrappers, two. The file and line are those of the kernel's source: this is the fault itself, and every "device-side
 assert triggered" after it is a follower. Which launch it was is not in the text.
 """
@@ -39,7 +39,7 @@ def read(near: Near) -> Iterator[Event]:
 
 def _event(where: str, condition: str, function: str, text: str) -> Event:
     index = _INDEX.search(condition)
-    means = ": an index from the data is outside of the tensor or table that it indexes" if index else ""
+    means = ": an index from the data is outside the tensor or table that it indexes" if index else ""
     return Event(
         kind="device-assertion",
         role="fault",

@@ -1,4 +1,4 @@
-"""A device that was lost, as Vulkan, Direct3D, WebGPU, OpenGL, browsers and Windows put it in words.
+"""A lost device, as reported by Vulkan, Direct3D, WebGPU, OpenGL, browsers and Windows.
 
 A device is lost after a kernel or shader hung, faulted, or was stopped by the operating system (TDR on Windows, a GPU reset on Linux).
 The call that reports it is only the first that noticed. Every later error of the same device follows from it.
@@ -32,6 +32,7 @@ MARKS = (
     "context lost",
     "context_lost",
     "context was lost",
+    "already lost",
     "device remove",
     "device removal",
     "device hung",
@@ -64,7 +65,7 @@ _HUNG = re.compile(
     r"hung|hang|\bTDR\b|VIDEO_TDR|timed? ?out|stopped responding|took an unreasonable|nvlddmkm.*(?:153|4101)", re.IGNORECASE
 )
 _LOST = re.compile(
-    r"(?:device|context|gpu)\W*(?:is|was|has been|got)?\W*_?(?:lost|loss (?:occur|detect|report)"
+    r"(?:device|context|gpu)\W*(?:is|was|has been|got|already)?\W*_?(?:lost|loss (?:occur|detect|report)"
     r"|removed?\b|removal|hung|hang|reset\b|crash|timeout)"
     r"|lost (?:vk)?device|removing device|nvlddmkm|amdkmdag|VIDEO_TDR"
     r"|(?-i:(?:^|[\s(\[])TDR)(?:[):]|\s+(?:detect|event|occur|recover|timeout|reset|fail|trigger|was |has |happen))"
@@ -74,12 +75,12 @@ _LOST = re.compile(
     re.IGNORECASE,
 )
 _REASON = re.compile(
-    r"(?:DXGI_ERROR_DEVICE_(\w+))|for the following reason \((\w+)|reason: ?'?(\w+)|\((?:code )?\w*:?(kIOGPU\w+)\)"
+    r"(?:DXGI_ERROR_DEVICE_(\w+))|for the following reason \((\w+)|reason: ?'?(\w+)|\((?:code )?\w*:?(kIO(?:GPU|Accel)\w+)\)"
 )
 APIS = tuple(
     (api, re.compile(pattern, re.IGNORECASE))
     for api, pattern in (
-        ("metal", r"\bMTL|Metal\b|kIOGPU|command buffer"),
+        ("metal", r"\bMTL|Metal\b|kIOGPU|kIOAccel|command buffer"),
         ("direct3d", r"DXGI|D3D|Direct3D"),
         ("webgpu", r"wgpu|WebGPU|Dawn|Parent device|GPUDevice"),
         ("vulkan", r"vulkan|\bvk|VkDevice"),

@@ -40,7 +40,7 @@ def read(near: Near) -> Iterator[Event]:
             "mali-page-fault", said, access[1] if access else "", "out-of-bounds-access", address(int(found[1], 16))
         )
     elif found := _ADRENO.search(text):
-        said = f"The device's driver refused to go on ({found[1]}: {found[3].strip()[:80]}); the device had hung or faulted before."
+        said = f"The device's driver refused to continue ({found[1]}: {found[3].strip()[:80]}); the device had hung or faulted before."
         yield _event("adreno-refusal", said, found[1], "hang")
 
 

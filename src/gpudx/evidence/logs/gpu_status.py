@@ -1,7 +1,8 @@
 """Error names of GPU interfaces that no other format has read: Level Zero, Unified Runtime, Vulkan, Direct3D, HSA, OptiX and more.
 
-A name says what it means ("ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"), so that names are read by their words and need no list. A name that
-speaks of a lost, hung or removed device reports what earlier work did. Numbers are read only where the interface is named beside them.
+A name says what it means ("ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"), so that names are read by their words and need no list. A
+name that means a lost, hung or removed device reports what earlier work did. Numbers are read only where the interface is named
+beside them.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ MARKS = (
     "887a",
     "code = ze:",
     "kIOGPU",
+    "kIOAccel",
     "MTLCommandBufferError",
     "CL_PLATFORM",
     "CL_COMPILE",
@@ -143,10 +145,11 @@ _RUST = re.compile(
 # OptiX numbers: OptixResult in optix_types.h. Level Zero: ze_result_t. Direct3D: DXGI_ERROR in winerror.h.
 _OPTIX = re.compile(r"[Oo]pti[Xx]\w*.{0,400}?(?:code|error)\s*(?:=|:)?\s*\(?(7\d{3})\b")
 _OPTIX_CALL = re.compile(r"[Oo]pti[Xx] call\W+(optix\w+)")
-_LEVEL_ZERO = re.compile(r"\bze:(\d{6,10})|level[_ -]?zero\W.{0,40}?\b(0x7[0-9a-f]{7}|[12]\d{9})\b|\b(?:ze_result_t|ZE "
+_LEVEL_ZERO = re.compile(r"\bze:(\d{6,10})|level[_ -]?zero\W.{0,40}?\b(0x7[0-9a-f]{7}|[12]\d{9})\b"
+                         r"|(?-i:\bzes?[A-Z]\w+)\b.{0,60}?\b(0x7[0-9a-f]{7}|[12]\d{9})\b|\b(?:ze_result_t|ZE "
                          r"error)\D{0,10}(0x7[0-9a-fA-F]{7})", re.IGNORECASE)
 _DXGI = re.compile(r"\b(?:0x)?887[aA]00([0-9a-fA-F]{2})\b")
-_METAL = re.compile(r"\((?:0000)?[0-9a-f]{4,8}:(kIOGPUCommandBufferCallbackError\w+)\)|(MTLCommandBufferError\w+)")
+_METAL = re.compile(r"\((?:0000)?[0-9a-f]{4,8}:(kIO(?:GPU|Accel)CommandBufferCallbackError\w+)\)|(MTLCommandBufferError\w+)")
 _SYCL = re.compile(r"SYCL error|Native API returns: (-\d+) \(Unknown")
 # VkResult in vulkan_core.h; programs print it as a signed or an unsigned number.
 _VK_NUMBER = re.compile(r"\bVkResult\W{1,4}(-?\d{1,10})\b|, vr (-\d{1,2})\b|\bvk[A-Z]\w+ (?:has )?(?:failed|returned)\D{0,12}(-\d{1,2})\b")
@@ -261,6 +264,9 @@ CLASSES = (
 )
 
 
+UNNAMED = "without a name"
+
+
 def read(near: Near) -> Iterator[Event]:
     text = near.text
     if codelike(text):
@@ -332,10 +338,12 @@ def _event(name: str, where: str) -> Event:
     role: Role = "report" if sticky(name) else kind.role
     at = f", in {where}" if where and role != "report" else ""
     late = "; the log shows where this was noticed, not which work caused it" if role == "report" else ""
+    number = name.rpartition(" ")[2] if name.rpartition(" ")[2] != "error" else ""
+    said = f": {words} ({name})" if words != UNNAMED else f" {number}".rstrip() + ", and its meaning is not known"
     return Event(
         kind=f"status-{words.replace(' ', '-')}"[:60],
         role=role,
-        message=f"{interface} reported an error: {words} ({name}){at}{late}.",
+        message=f"{interface} reported an error{said}{at}{late}.",
         facts=(("api", api), ("status", name), *((("at", where),) if where else ())),
         notes=("not proved: which launch or submission caused it",) if role == "report" else (),
         causes=("device-error-reported",) if role == "report" and "hang" not in kind.causes else kind.causes,
@@ -348,7 +356,7 @@ def _event(name: str, where: str) -> Event:
 def _read_name(name: str) -> tuple[str, str]:
     """The interface, and what the rest of the name says in words."""
     if " error" in name:  # a number that has no name here
-        return name.split(" error")[0], "the meaning is not known"
+        return name.split(" error")[0], UNNAMED
     for known, words in HRESULTS.values():
         if name == known:
             return "Direct3D", words
@@ -356,6 +364,6 @@ def _read_name(name: str) -> tuple[str, str]:
         if name.startswith(prefix):
             rest = name.removeprefix(prefix if interface not in ("OpenGL", "EGL") else f"{prefix.partition('_')[0]}_")
             return interface, _snake(rest).replace("_", " ").strip().lower()
-    return "Metal", _snake(re.sub(r"^(?:kIOGPUCommandBufferCallbackError|MTLCommandBufferError)", "", name)).replace(
+    return "Metal", _snake(re.sub(r"^(?:kIO(?:GPU|Accel)CommandBufferCallbackError|MTLCommandBufferError)", "", name)).replace(
         "_", " "
     ).lower()

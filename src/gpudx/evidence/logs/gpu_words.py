@@ -1,7 +1,8 @@
 """Failures that are described in words, without the name or number of an error: "Failed creating CUDA context", "GPU sync failed".
 
-Read are lines that name something of a GPU and say what happened to it. The words decide what kind of failure it is, not the program
-that wrote them, so that programs nobody has listed are understood too. A wait that failed reports what earlier work did.
+It reads lines that name something of a GPU and say what happened to it. The words decide what kind of failure it is, not the
+program that wrote them, so messages of unknown programs are understood as well. A wait that failed reports what earlier work
+did.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpudx.evidence.logs import _next, unrecognised
+from gpudx.evidence.logs import _next, no_device, unrecognised
 from gpudx.evidence.logs._event import Event, Role
 from gpudx.evidence.logs._near import Near
-from gpudx.evidence.logs._places import place
+from gpudx.evidence.logs._places import place, without_sources
 from gpudx.evidence.logs._statuses import numbered
 from gpudx.evidence.logs.gpu_status import codelike
 
@@ -23,8 +24,10 @@ ANY_CASE = True
 MARKS = unrecognised.MARKS
 MOST_READ = 10_000
 
+# Words of GPUs that are no part of other words: quicker to look for than the pattern below, which has the rest.
+_PLAIN = ("rocm", "opencl", "sycl", "vulkan", "nvidia", "amdgpu", "radeon", "tensorrt", "cudnn", "miopen", "nccl", "wgpu", "directml")
 SUBJECT = re.compile(
-    r"cuda(?!-gdb)|(?-i:\bcu[A-Z]\w{3,})|(?-i:\bhip[A-Z]\w{3,})|\bhip\b|rocm|\brocr\b|\bhsa\b|hsa[-_]|opencl"
+    r"cuda(?!-gdb)|(?-i:\bcu[A-Z]\w{3,})|(?-i:\bhip[A-Z]\w{3,})|\bhip\b|rocm|\brocr\b|\bhsa\b|hsa[-_]|\bhcc\b|opencl"
     r"|(?-i:\bcl[A-Z]\w{4,})|sycl"
     r"|level[-_ ]?zero"
     r"|vulkan|(?-i:\bvk[A-Z]\w{4,})|\b[ex]?gpus?\b|(?-i:(?:gpu|GPU|Gpu)[A-Z_])|[_ ]gpu|nvenc|nvdec|cuvid|vaapi|vdpau"
@@ -42,6 +45,7 @@ SUBJECT = re.compile(
     r"|\bmps\b(?! /)|\bSM (?:warp|exception)|graphics +exception|\bacl\b|\bE[EHZ]\d{4}\b|habana|ascend|\bHLO\b|autotun|\b(?:cuew"
     r"|hipew)\b|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b"
     r"|\b(?:iris|radeonsi|radv|anv|crocus|turnip|zink|lavapipe|llvmpipe|rusticl|hasvk|nvk|v3dv|panvk|freedreno)\b|batchbuffer|pocl"
+    r"|\bdrm_\w+|\bbuild (?:BLAS|TLAS|BVH)\b|acceleration structure|\brmm\b|rapids|\bcudf\b|(?-i:\bzes?[A-Z]\w{3,})"
     r"|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b",
     re.IGNORECASE,
 )
@@ -55,6 +59,10 @@ _NUMBERS = re.compile(r"cuda|\bcu[A-Z]|\bhip", re.IGNORECASE)
 _CODE = re.compile(r"\b(?:error|code|status|returned|result)\W{0,6}(?:(?:code|no\.?|number)\W{0,3})?(\d{1,3})\b", re.IGNORECASE)
 NEAR, LONGEST_NEAR = 12, 300  # lines on either side, and characters of each
 GAP = r"(?:(?!\. ).){0,60}"  # within a sentence
+# Goals of build tools, commands and scripts are executed too, and not on a device.
+_TOOLS = r"(?! (?:the |an? )?(?:goals?|commands?|scripts?|quer\w+|statements?|plugins?|installer|process\b|programs?|tests?\b|executable))"
+_EXECUTE = rf"execut(?:e|ed|es|ing|ion|ions)\b{_TOOLS}"
+_RUN = rf"run(?:ning)?\b{_TOOLS}"
 _FAIL = r"(?:fail(?:ed|ure|s)?|error|unable|cannot|can't|could(?: not|n't)|aborted)"
 
 
@@ -86,7 +94,8 @@ CLASSES = (
     ),
     _class(
         "call-refused",
-        r"failed to execute '\w+' on '(?:GPU|WebGL)|could not create a primitive"
+        r"failed to execute '\w+' on '(?:GPU|WebGL)|missing required|required (?:member|argument|field|parameter)"
+        r"|could not create a primitive"
         r"|(?:find|found) (?:any|no|an? (?:suitable|valid|usable)) (?:\w+ )?(?:implementation|algorithm|tactic|config\w*|solver|plan)\b"
         r"|\bno (?:\w+ )?(?:implementations?|algorithms?|tactics?|engine configs?|execution plans?) (?:\w+ )?(?:built|found|available"
         r"|support\w*|works?)"
@@ -99,7 +108,7 @@ CLASSES = (
     # The word "kernel" means Linux here.
     _class(
         "driver-not-installed",
-        r"(?:linux )?kernel (?:modules?|headers?|sources?)\b|\w\.ko\b|\bdkms\b|nvidia-installer|depmod|modprobe",
+        r"(?:linux )?kernel (?:modules?|headers?|sources?)\b|\bmodule build\b|\w\.ko\b|\bdkms\b|nvidia-installer|depmod|modprobe",
         "refusal",
         "",
         _next.DOCTOR,
@@ -109,11 +118,12 @@ CLASSES = (
         "memory-refused",
         r"out[- ]of[- ](?:\w+ ){0,5}memory|\bOOM\b|(?:insufficient|not enough)(?: \w+){0,3} memory|(?:cannot|can't"
         r"|could(?: not|n't)|failed to"
-        r"|unable to|fail(?:ed|ure) (?:in|while|to)) (?:re)?(?:alloc|reserv)\w*|alloc\w*\b.{0,60}\b(?:failed|refused)"
+        r"|unable to|fail(?:ed|ure) (?:in|while|to)) (?:re)?(?:alloc|reserv)\w*|(?<!\w)alloc\w*\b.{0,60}\b(?:failed|refused)"
+        r"|alloc\w*(?:\([^()]{0,60}\))?\W{1,3}(?:has )?(?:failed|refused)"
         r"|error in alloc\w*"
         r"|memory alloc\w* (?:error|failure)|(?:exceeds|larger than|over).{0,40}(?:max\w* alloc"
         r"|available (?:\w+ )?memory|memory limit)"
-        r"|ran out of (?:\w+ ){0,2}memory|memory (?:is )?exhausted",
+        r"|ran out of (?:\w+ ){0,2}memory|memory (?:is )?exhausted|pool size exceed\w*|exceeds? the (?:maximum )?pool size",
         "refusal",
         "failed-call",
         _next.RECORD,
@@ -169,7 +179,8 @@ CLASSES = (
     ),
     _class(
         "wrong-device-code",
-        r"(?:not |in)compatible (?:with|image|device|gpu|arch\w*|processor|binary|code)|(?:processor|arch\w*|target|isa) mismatch"
+        r"(?:find|found|no) (?:a |any )?compatible (?:kernel|code|binary|image)"
+        r"|(?:not |in)compatible (?:with|image|device|gpu|arch\w*|processor|binary|code)|(?:processor|arch\w*|target|isa) mismatch"
         r"|unsupported (?:gpu|device|arch\w*|target|compute capability|processor)|(?:gpu|device|arch\w*"
         r"|compute capability|gfx\w+|sm_\d+)\b"
         r".{0,40}\b(?:is |are )?(?:not|no longer) supported|no (?:kernel|device|code|binary"
@@ -203,6 +214,7 @@ CLASSES = (
         rf"|start|access|acquire|get"
         r"|query|select|connect)\b.{0,80}\b(?<![/\\])(?:driver|device(?!s?/)|context|\w*provider|runtime|librar\w+|plugin|backend"
         r"|session|instance|adapter|platform|gpus?|handle|encoder|decoder|rtl|display|\w+\.so\b|\w+\.dll)"
+        rf"|{_FAIL}\b.{{0,40}}\b(?:initiali[sz]\w*|init|start)\b.{{0,30}}(?<![/\\])\b(?:nvml|cuda|opencl|vulkan|hip|rocm|nvenc|nvdec)\b"
         rf"|(?:initiali[sz]\w*|set ?up|creation|init)\b.{{0,40}}\b{_FAIL}|(?:driver|librar\w+"
         rf"|version)\b.{{0,40}}\b(?:mismatch|too old"
         r"|insufficient|outdated)|permission denied|operation not permitted(?! when)",
@@ -213,6 +225,7 @@ CLASSES = (
     ),
     _class(
         "object-not-created",
+        rf"{_FAIL}\b.{{0,20}}\bbuild (?:BLAS|TLAS|BVH|(?:\w+ )?acceleration structure)|"
         rf"{_FAIL}\b.{{0,40}}\b(?:initiali[sz]\w*|init|(?:re)?creat\w*|set ?up|start|acquire|get|map|bind|import"
         rf"|export)\b.{{0,80}}\b(?<![/\\])"
         r"(?:stream|queue|module|surface|pipeline|texture|swap ?chain|rtv|buffer|image|sampler|fence|semaphore|event|heap|kernel"
@@ -263,9 +276,8 @@ CLASSES = (
     ),
     _class(
         "launch-failed",
-        rf"(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|execut\w+|invok\w+|running|run)\b{GAP}\b{_FAIL}"
-        rf"|{_FAIL}\b{GAP}\b(?:launch\w*|enqueue\w*"
-        r"|dispatch\w*|submi\w+|execut\w+|invok\w+|run)\b",
+        rf"(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|{_EXECUTE}|\w+_exec|invok\w+|{_RUN})\b{GAP}\b{_FAIL}"
+        rf"|{_FAIL}\b{GAP}\b(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|{_EXECUTE}|invok\w+|{_RUN})\b",
         "report",
         "device-error-reported",
         _next.SERIALISE,
@@ -290,6 +302,20 @@ CLASSES = (
         "A call of a GPU interface failed, and the line does not say with which error; earlier work may have caused it",
     ),
 )
+APIS = tuple(
+    (api, re.compile(words, re.IGNORECASE))
+    for api, words in (
+        ("cuda", r"cuda|\bnv(?:cuda|rtc|ml)|cudnn|cublas|nvidia"),
+        ("hip", r"\bhip|rocm|amdhip|miopen|rocblas"),
+        ("opencl", r"opencl|pocl|rusticl"),
+        ("vulkan", r"vulkan|(?-i:\bvk[A-Z])"),
+        ("webgpu", r"wgpu|webgpu"),
+        ("metal", r"\bmetal\b|\bMTL"),
+        ("direct3d", r"\bd3d|direct3d|\bdxgi"),
+        ("sycl", r"\bsycl"),
+        ("level-zero", r"level[-_ ]?zero|\bze[A-Z]"),
+    )
+)
 _NOTE = re.compile(r"(?:\S+: )?note: ")  # of a compiler, under its error
 LOOKED_FOR = ("no-device", "part-missing")
 _THING = re.compile(r"['\"`]([\w+-]{4,60})|\b(lib\w{3,60})")
@@ -302,13 +328,19 @@ def is_vague(event: Event) -> bool:
     return event.format == FORMAT and event.kind in VAGUE
 
 
+def names_gpu(text: str) -> bool:
+    """Does a line name something of a GPU?"""
+    low = text.lower()
+    return any(word in low for word in _PLAIN) or bool(SUBJECT.search(text))
+
+
 def _about_gpu(text: str, near: Near) -> bool:
     """Does the line name something of a GPU, or something that is one's by the lines around it?"""
-    if SUBJECT.search(text):
+    if names_gpu(text):
         return True
     if not _PERHAPS.search(text) or unrecognised.is_prose(text):
         return False
-    return any(SUBJECT.search(line[:LONGEST_NEAR]) for line in (*near.before(NEAR), *near.after(NEAR)))
+    return any(names_gpu(line[:LONGEST_NEAR]) for line in (*near.before(NEAR), *near.after(NEAR)))
 
 
 def read(near: Near) -> Iterator[Event]:
@@ -317,26 +349,33 @@ def read(near: Near) -> Iterator[Event]:
         return
     if unrecognised.leads_on(text, near):
         return
-    kind = next((one for one in CLASSES if one.words.search(text)), None)
+    said = without_sources(text)
+    kind = next((one for one in CLASSES if one.words.search(said)), None)
     if kind is None or codelike(text) or unrecognised.is_code(text) or _NOTE.match(text):
         return
-    where = place(text)
+    where, api = place(text), _api(text)
     late = "; the log shows where this was noticed, not which work caused it" if kind.role == "report" else ""
     status = _number(text)
     yield Event(
         kind=kind.kind,
         role=kind.role,
         message=f"{kind.means}{late}: {text[:160].rstrip('.')}.",
-        facts=(("kind", kind.kind), ("said", unrecognised.shape(text))),
+        facts=(("kind", kind.kind), ("said", unrecognised.shape(text)), *((("api", api),) if api else ())),
         notes=(*status, *(("not proved: which launch or submission caused it",) if kind.role == "report" else ())),
         causes=("device-error-reported",)
         if kind.role == "report" and kind.causes and kind.causes[0] != "hang"
         else kind.causes,
-        next=kind.next,
+        next=_next.HIP_SERIALISE if api == "hip" and kind.next == _next.SERIALISE else kind.next,
         noticed=where if kind.role == "report" else "",
         sure=False,
-        warning=unrecognised.is_calm(text) or (kind.kind in LOOKED_FOR and _found_later(text, near)),
+        warning=unrecognised.is_calm(text) or (kind.kind in LOOKED_FOR and (_found_later(text, near) or no_device.goes_on(text))),
     )
+
+
+def _api(text: str) -> str:
+    """The interface that a line names, where it names one only: next steps are those of that interface."""
+    named = {api for api, words in APIS if words.search(text)}
+    return named.pop() if len(named) == 1 else ""
 
 
 def _found_later(text: str, near: Near) -> bool:

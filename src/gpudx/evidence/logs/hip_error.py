@@ -1,7 +1,7 @@
 """Errors of HIP as programs print them: names (hipErrorIllegalAddress), texts ("HIP error: invalid device function").
 
-HIP has the numbers and texts of CUDA. As there, a fault of the device is reported as noticed here and caused by a launch
-before. A wrapper over OpenCL may print hipErrorOutOfMemory for CL_OUT_OF_RESOURCES, which drivers also answer when a kernel
+HIP has the numbers and texts of CUDA. As there, a fault of the device is reported as noticed here and caused by an earlier
+launch. A wrapper over OpenCL may print hipErrorOutOfMemory for CL_OUT_OF_RESOURCES, which drivers also return after a kernel
 left its memory: such a line is read as OpenCL's.
 """
 
@@ -42,7 +42,8 @@ MARKS = (
     "hipCtx",
     "hipFunc",
 )
-_NUMBER = re.compile(r"(?:(?<![A-Za-z])hip[A-Z]\w+|\bHIP\b)[^\n]{0,60}?(?:error|failed|returned|code)\D{0,12}(\d{1,3})\b", re.IGNORECASE)
+_NUMBER = re.compile(r"(?:(?<![A-Za-z])hip[A-Z]\w+|\bHIP\b)[^\n]{0,60}?(?:error|failed|returned|code)\D{0,12}(\d{1,3})\b"
+                     r"|hipError_t\W{1,3}(\d{1,3})\b", re.IGNORECASE)
 _MIOPEN = re.compile(r"MIOpen(?:\(HIP\))?:? Error\W*(?:\[[^\]]*\]\s*)?(.+)")
 
 
@@ -51,7 +52,7 @@ def read(near: Near) -> Iterator[Event]:
     status = None if NOT_TOLD.search(text) or "(CL_" in text else told(text)
     number = _NUMBER.search(text)
     if status is None and number and not NOT_TOLD.search(text):
-        status = numbered(int(number[1]))
+        status = numbered(int(number[1] or number[2]))
     if status is not None:
         yield event(status, "hip", place(text))
     elif found := _MIOPEN.search(text):

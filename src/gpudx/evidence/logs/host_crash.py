@@ -1,8 +1,8 @@
 """Crashes of the host process: signals as shells, gdb, Rust, Python's faulthandler and Android tombstones report them.
 
-Read are signal, fault address and the innermost frames where a backtrace follows. A small fault address is decoded. A
+It reads the signal, the fault address and the innermost frames, if a backtrace follows. A small fault address is decoded. A
 frame in a driver is where a bad value was used; who made that value is not in the backtrace. "Aborted" is the end of a program
-that gave up for a reason reported before.
+that stopped itself for a reason printed before.
 """
 
 from __future__ import annotations
@@ -119,11 +119,12 @@ _NOT_MET = re.compile(
     r"handler|install|ignor|catch|potential|possibl[ey]|\b(?:may|might|could) (?:be|have)\b|\bor other\b", re.IGNORECASE
 )
 _DUMPED = re.compile(r"Process (\d+) \(([^)]{1,40})\) of user \d+ dumped core|\[\d+\]: Process (\d+) \(([^)]{1,40})\) .{0,20}dumped core")
-_GAVE_UP = re.compile(r"\b(?:abort|raise|__assert_fail|__pthread_kill|pthread_kill|terminate)")
+GAVE_UP = re.compile(r"\b(?:abort|raise|__assert_fail|__pthread_kill|pthread_kill|terminate)")
 _ADDRESS = re.compile(r"(?:fault addr(?:ess)?|si_addr|Fault Address)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE)
 _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
-_DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libpocl|qCLDrv|pipe_\w+\.so|\w+_dri\.so"
+DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libigc|libpocl|qCLDrv|pipe_\w+\.so|\w+_dri\.so"
                      r"|libnvidia|amdocl|igdrcl|radeonsi|libvulkan_", re.IGNORECASE)
+_COMPILER = re.compile(r"llvm|clang|[Cc]ompile|SelectionDAG|spirv", re.IGNORECASE)
 _JAVA = re.compile(r"^#?\s*[CJVjv]  ?\[(\S+?)\]")  # "Problematic frame" of the Java runtime
 _TOMBSTONE = re.compile(r"(?:^|(?:F DEBUG *|[AF]/DEBUG\b[^:]*):)\s*\(?#\)?\d+ +pc +[0-9a-f]{6,16} +(.+)")
 TOMBSTONE = "adb logcat -b crash -d"
@@ -170,7 +171,9 @@ def read(near: Near) -> Iterator[Event]:
     found = next((hit for hit in map(_ADDRESS.search, (near.text, *below[:8], *near.before(3))) if hit), None)
     value = int(found[1], 16) if found else None
     frames = _frames(below) or [match[1] for match in map(_JAVA.match, below[:12]) if match]
-    frames = frames or [line for line in (near.text, *near.before(3), *below[:4]) if _DRIVER.search(line)][:MOST_FRAMES]
+    frames = frames or [line for line in (near.text, *near.before(3), *below[:4]) if DRIVER.search(line)][:MOST_FRAMES]
+    if name == "SIGABRT":  # what was printed around it is no frame
+        frames = _frames(below)
     yield Event(
         kind="host-abort" if name == "SIGABRT" else "host-crash",
         role="ending",
@@ -185,7 +188,7 @@ def read(near: Near) -> Iterator[Event]:
 def _dumped(name: str, pid: str, below: list[str]) -> Event:
     """A note of systemd-coredump; the stack below it shows whether the program gave up by itself."""
     frames = _frames(below)
-    gave_up = any(_GAVE_UP.search(frame) for frame in frames)
+    gave_up = any(GAVE_UP.search(frame) for frame in frames)
     how = "aborted: it gave up for a reason of its own" if gave_up else "crashed"
     causes = () if gave_up else ("crash-in-call",) if _in_driver(frames) else ("crash-outside-calls",)
     said = f"{name} (process {pid}) {how}, and the system kept a core dump."
@@ -243,12 +246,16 @@ def _frames(below: list[str]) -> list[str]:
 
 
 def _in_driver(frames: list[str]) -> bool:
-    return any(_DRIVER.search(frame) for frame in frames)
+    return any(DRIVER.search(frame) for frame in frames)
 
 
 def _message(name: str, value: int | None, frames: list[str]) -> str:
     if name == "SIGABRT":
-        return "The process aborted (SIGABRT); the reason is what was printed before."
+        own = next((frame for frame in frames if DRIVER.search(frame)), "")
+        if not own:
+            return "The process aborted (SIGABRT); the reason is what was printed before."
+        compiler = "the compiler of a GPU driver" if _COMPILER.search(own) else "a GPU driver"
+        return f"The process aborted (SIGABRT) because {compiler} gave up: {own[:120].rstrip('.')}."
     at = f" at address {value:#x}" if value is not None else ""
     where = ", inside a GPU driver: a bad value was used there, and made elsewhere" if _in_driver(frames) else ""
     return f"The host process crashed ({name}{at}){where}."

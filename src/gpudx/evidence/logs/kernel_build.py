@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpudx.evidence.logs import _next, unrecognised
 from gpudx.evidence.logs._event import Event
@@ -131,6 +132,7 @@ _LINUX = re.compile(r"kernel (?:modules?|headers?|sources?)\b|\w\.ko\b|\bdkms\b"
 _LOADED = re.compile(  # the words of the dynamic loader
     r"\.so[\w.]*: undefined symbol|(?:open|load)\w* .{0,60}(?:library|module|plugin)", re.IGNORECASE
 )
+_TOOL = re.compile(r"(hipcc)|\bnvcc\b|crt/host_config\.h|NVIDIA GPU Computing Toolkit")
 LONGEST = 160
 
 
@@ -165,7 +167,9 @@ def read(near: Near) -> Iterator[Event]:
         )
     elif _FAILED.search(text) or _SPIRV.search(text) or _BARE.search(text):
         what = "A kernel was not built" if _KERNEL.search(text) else "A build step failed"
-        yield _event("build-failed", f"{what}: {text[:LONGEST].rstrip('.')}.", text[:80])
+        tool = _TOOL.search(text)  # a build on the command line: no program has run yet
+        step = f"{'hipcc' if tool[1] else 'nvcc'} --version" if tool else _next.RECORD
+        yield replace(_event("build-failed", f"{what}: {text[:LONGEST].rstrip('.')}.", text[:80]), next=step)
 
 
 def _event(kind: str, message: str, fact: str, notes: tuple[str, ...] = ()) -> Event:

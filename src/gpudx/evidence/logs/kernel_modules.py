@@ -99,13 +99,18 @@ _STACK = re.compile(
 )
 # What lines of a kernel have and others do not: a source in brackets, a PCI or platform address, the time since the start.
 _KERNEL_LOG = re.compile(
-    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|\[drm(?![/\w])|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
+    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]"
+    r"|\[drm(?![/\w])|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
     r"|[0-9a-f]{6,}\.\w+:|NVRM|\bGSP task|\bPCI (?:device|ROM)\b|/bus/pci/|device BAR\b"
     r"|-GSL|\*\*\* gpu fault"
-    r"|^\s*(?:drmn\d+|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
+    r"|^\s*(?:drmn\d+|nvgpu|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
 )
 
 
+# A program that could not open a device file: read as a device that is missing.
+_OPENED = re.compile(r"\bopen\w*\W{0,6}/dev/|/dev/\w+\S*\W.{0,40}(?:denied|no such|not permitted)", re.IGNORECASE)
+# Arm's driver prints its command queues: every queue with its next command, and what it waits for.
+_QUEUES = re.compile(r"\bmali \S+: *(?:SAVED_CMD_PTR|SYNC_WAIT: Waiting|WAIT_CONDITION|queue:\S+ at:0x)")
 _WARNED = re.compile(r"(?:WARNING|BUG): .{0,80}?\bat (?:\S*/)?(drivers/(?:gpu|accel)/\S+?:\d+)")
 
 
@@ -130,6 +135,9 @@ KINDS = (
         "ending",
         "work was refused because the device had been reset",
     ),
+    _kind(r"wedged, but recovered", "gpu-reset", "ending", "the driver reset the device, and work on it was lost"),
+    # Linux, drm_dev_wedged_event(): the driver gave up, and refuses all work until it is loaded again.
+    _kind(r"\bwedged\b", "device-wedged", "refusal", "the driver gave the device up and refuses all work"),
     _kind(
         r"firmware.{0,80}(?:fail|missing|not found|unable|error|-2\b|invalid)|(?:fail|unable|could ?n.t|cannot).{0,60}(?:firmware"
         r"|ucode|microcode|request_firmware|\.fw\b)"
@@ -152,8 +160,16 @@ KINDS = (
         "fault",
         "the device reported a hardware error",
     ),
+    # Linux, kfd_int_process_v9.c and its successors: 1 is an illegal instruction of a wave, 2 a memory violation.
     _kind(
-        r"illegal (?:opcode|instruction|register|command)|bad_op|invalid opcode|protected mode error"
+        r"sq_intr: error\b.*\berr_type 2\b",
+        "device-page-fault",
+        "fault",
+        "a wave accessed memory that it may not access",
+        "out-of-bounds-access",
+    ),
+    _kind(
+        r"sq_intr: error\b.*\berr_type 1\b|illegal (?:opcode|instruction|register|command)|bad_op|invalid opcode|protected mode error"
         r"|trap\b.*(?:illegal|invalid)|bad "
         r"(?:command|packet)",
         "device-bad-command",
@@ -207,7 +223,7 @@ KINDS = (
     ),
     _kind(
         r"timed? ?out|timeout|\bstalled\b|hang(?!check timer)|hung|hangcheck|lockup|stuck|not respond|failed to respon|wait(?:ing)? for "
-        r".{0,40}(?:fail|expired)|too long|no heartbeat|wedged|deadlock|-ETIME(?:DOUT)?\b|\b(?:error|ret|err|failed)\W{1,4}-(?:62|110)\b"
+        r".{0,40}(?:fail|expired)|too long|no heartbeat|deadlock|-ETIME(?:DOUT)?\b|\b(?:error|ret|err|failed)\W{1,4}-(?:62|110)\b"
         r"|\(-(?:62|110)\)",
         "device-hang",
         "fault",
@@ -236,7 +252,8 @@ KINDS = (
         "failed-call",
     ),
     _kind(
-        r"\*ERROR\*|\berror\b|\bfail(?:ed|ure)?\b|fatal|abort|invalid|Oops|BUG:|unable|cannot|could not",
+        r"\*ERROR\*|\berror\b|\bfail(?:ed|ure)?\b|fatal|abort|invalid|Oops|BUG:|unable|cannot|could not"
+        r"|\bbad (?:state|value|address|magic|page|data)|unrecoverable|unexpected|\brefus|\breject|\bcrash",
         "driver-error",
         "refusal",
         "it hit an error",
@@ -280,7 +297,11 @@ class Lines:
             said = f"The Linux kernel found a broken assumption in a graphics driver, at {found[1]}."
             yield Event("kernel-warning", "ending", said, (("at", found[1]),), next=_next.DMESG)
             return
-        if driver is None and not _NAMED.search(text):
+        if _QUEUES.search(text):
+            said = "The kernel driver (mali) printed the state of its queues, as it does after a hang or when it is asked to."
+            yield Event("queue-dump", "ending", said, (("driver", "mali"),), next=_next.DMESG)
+            return
+        if (driver is None and not _NAMED.search(text)) or _OPENED.search(text):
             return
         if _FINE.search(text) or not _KERNEL_LOG.search(near.raw.decode("utf-8", "replace")[:400]):
             return

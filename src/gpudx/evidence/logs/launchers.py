@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
-from gpudx.evidence.logs import _next
+from gpudx.evidence.logs import _next, host_crash
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._statuses import event as status_event
@@ -52,12 +53,18 @@ MARKS = (
     "terminate called",
     "uncaught exception of type",
     "CrashLoopBackOff",
+    "ContainerError",
     "std::terminate",
     "unexpectedly",
     "signal: ",
     "TIMEOUT in",
     "TIMEOUT:",
     "Terminated",
+    "Hangup",
+    "User defined signal",
+    "^C",
+    "KeyboardInterrupt",
+    "SIGINT",
     "DUE TO TIME LIMIT",
     "EngineCore",
     "process died",
@@ -126,6 +133,7 @@ _FRAME = re.compile(
     r"|^\s*frame #\d+: \S|^\s*#\d+ +0x[0-9a-f]+ in \S|^\s*\S*/\S+\(\S*\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]"
     r"|^\W{0,4}(?:\d+: |[0-9A-F]{16,32} )?[\w.-]+\.(?:dll|exe|sys)!\S+|^\s*#\d+ +0x[0-9a-f]{8,16} \S+ \(\S+ \+ 0x"
 )
+MOST_FRAMES = 12
 _PYTHON = re.compile(r"^(?:.{0,80}[\])] )?\s*File \"[^\"]+\", line \d+, in \S")
 _PYTHON_ABOVE = re.compile(r"Traceback \(most recent call last\)|^(?:.{0,80}[\])] )?\s*File \"[^\"]+\", line \d+")
 _RAISED = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception)): \S.*")
@@ -134,6 +142,7 @@ _TERMINATE = re.compile(r"terminate called (?:after throwing an instance of ['â€
 # The same, by LLVM's C++ library (Android, macOS).
 _UNCAUGHT = re.compile(r"terminating (?:due to|with) uncaught exception of type ([\w:<>, ]{2,80}?)(?:: (.{2,160})|:?\s*$)")
 _RESTARTED = re.compile(r"^\s*(\S{3,80})\s+\d+/\d+\s+(?:\S+:)?CrashLoopBackOff\s+(\d+)")  # kubectl get pods
+_WAITS = re.compile(r"\bReason: +(CrashLoopBackOff|RunContainerError|CreateContainerError)\b")  # kubectl describe
 _OF_CUDA = re.compile(r"thrust::|cub::|rmm::|raft::|cuda::")  # their texts are those of CUDA, and of HIP
 _DIED = re.compile(
     r"\bKilled\b|process didn't terminate successfully|EngineDeadError|engine dead|EngineCore.{0,60}(?:died|dead|failed|fatal)"
@@ -146,6 +155,9 @@ _DIED = re.compile(
     r"|Force Terminated|BrokenProcessPool"
     r"|status=\d+/[A-Z]{3,}|code=(?:killed|dumped)|(?:exited|exiting) improperly|[Aa] crash has occurred|Crash detected in (?:pid|process)"
 )
+# What a shell prints about a signal, with nothing else in the line; "Killed" is read with others.
+ALONE = {"Terminated": "SIGTERM", "Hangup": "SIGHUP", "User defined signal 1": "SIGUSR1", "^C": "SIGINT", "KeyboardInterrupt": "SIGINT"}
+_ALONE = re.compile(rf"^\s*({'|'.join(map(re.escape, ALONE))})(?: \(core dumped\))?\s*$")
 WINDOWS = {
     0xC0000139: "a function that a DLL does not have",
     0xC0000135: "a DLL that was not found",
@@ -173,6 +185,9 @@ def read(near: Near) -> Iterator[Event]:
     elif found := _RESTARTED.match(text):
         said = f"Kubernetes has restarted {found[1]} {found[2]} times; the reason is in its own output."
         yield _event("process-ended", said, found[1], f"kubectl logs --previous {found[1]}")
+    elif found := _WAITS.search(text):
+        said = f"Kubernetes waits before it starts a container again ({found[1]}); the reason is in the container's own output."
+        yield _event("process-ended", said, found[1], "kubectl logs --previous POD")
     elif _LIMIT.search(text):
         yield _event(
             "over-time",
@@ -188,7 +203,7 @@ def read(near: Near) -> Iterator[Event]:
 
 def _ended(near: Near) -> Iterator[Event]:
     if _FRAME.match(near.text) and not any(_FRAME.match(line) for line in near.before(3)):
-        yield _event("host-stack", "The log has a stack trace of the host process without the reason for it.", "stack")
+        yield _stack([near.text, *near.after(MOST_FRAMES)])
         return
     if _PYTHON.match(near.text) and not any(_PYTHON_ABOVE.search(line) for line in near.before(60)):
         raised = next((hit for hit in map(_RAISED.match, map(str.strip, near.after(60))) if hit), None)
@@ -212,12 +227,32 @@ def _ended(near: Near) -> Iterator[Event]:
         said = f"A build step failed: {tool} reported an error; the reason is in its own output."
         yield Event("build-step-failed", "ending", said, (("tool", tool),), next=_next.DOCTOR)
         return
+    if found := _ALONE.match(near.text):
+        yield _stopped(ALONE[found[1]])
+        return
     how = _how(near.text) if "closing signal" not in near.text else ""  # torchrun stops the other ranks in this way
     if how:
         above = near.before(2) if "exitcode" in near.text else []
         rank = next((hit for hit in map(_RANK.search, (near.text, *above)) if hit), None)
         who = f"Rank {next(filter(None, rank.groups()))}" if rank else "A process"
         yield _event("process-ended", f"{who} ended {how}; the reason is in its own output.", how)
+
+
+def _stack(lines: list[str]) -> Event:
+    """A stack trace without the message that led to it; functions that end a process show that it gave up by itself."""
+    frames = [line.strip() for line in lines if _FRAME.match(line)]
+    gave_up = any(host_crash.GAVE_UP.search(frame) for frame in frames[:4])
+    inside = next((frame for frame in frames if host_crash.DRIVER.search(frame)), "")
+    where = f", inside a GPU driver or its compiler ({inside[:120]})" if inside else ""
+    if gave_up:
+        return _event("host-abort", f"The log has a stack trace of a process that aborted{where}; the reason is not in it.", "stack")
+    return _event("host-stack", f"The log has a stack trace of the host process without the reason for it{where}.", "stack")
+
+
+def _stopped(signal: str) -> Event:
+    """A process that somebody stopped. Ctrl-C is what people do with a program that hangs, and with one that they have seen enough of."""
+    said = f"The process was stopped from outside ({signal}); if it hung, the log shows what it did last."
+    return replace(_event("process-ended", said, signal, _next.HANG), warning=signal == "SIGINT")
 
 
 def _how(text: str) -> str:

@@ -31,6 +31,7 @@ MARKS = (
     "general protection fault",
     "ANOM_ABEND",
     "panic(cpu ",
+    "while in kernel mode",
 )
 _CRASH = re.compile(r"(\S+)\[(\d+)\]: segfault at ([0-9a-f]+) ip \S+ sp \S+ error (\d+)(?: in ([^\s\[]+))?")
 _KILLED = re.compile(r"Out of memory: Killed process (\d+) \(([^)]+)\)(?:.*?anon-rss:(\d+)kB)?")
@@ -40,6 +41,7 @@ _STUCK = re.compile(
 _OOPS = re.compile(
     r"kernel (BUG at \S+:\d+)|Internal error: (Oops.{0,60})|(?:BUG: )?(?:unable|Unable) to handle (kernel [\w ]+?)(?: at (?:virtual "
     r")?address|:|$)"
+    r"|Fatal trap \d+: ([\w ]{4,60}) while in kernel mode"
     r"|BUG: (kernel NULL pointer dereference)|Kernel panic - not syncing: (.{2,100})|(general protection fault)"
 )
 _PANIC = re.compile(r"panic\(cpu \d+ caller \w+\): \"?([^\"@]{3,300})")
@@ -77,7 +79,8 @@ def read(near: Near) -> Iterator[Event]:
 def _oops(what: str, near: Near) -> Event:
     """A fault in the kernel's own code; the first module in the stack trace is named where there is one."""
     module = next((hit[1] for hit in map(_MODULE.search, near.after(30)) if hit), "")
-    said = f"The Linux kernel itself failed ({what}){f'; its stack trace names the module {module}' if module else ''}."
+    system = "FreeBSD" if "Fatal trap" in near.text else "Linux"
+    said = f"The {system} kernel itself failed ({what}){f'; its stack trace names the module {module}' if module else ''}."
     notes = ("not proved: that a GPU driver has anything to do with it",) if not module else ()
     return Event("kernel-oops", "ending", said, (("module", module), ("what", what[:40])), notes, next=_next.DMESG)
 

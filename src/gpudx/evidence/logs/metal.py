@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 
@@ -27,6 +28,7 @@ _MEMORY = re.compile(
     r"MPS backend out of memory \(MPS allocated: ([\d.]+ \w+).*?max allowed: ([\d.]+ \w+)\)(?:.*?Tried to allocate "
     r"([\d.]+ \w+))?"
 )
+VALIDATE = _next.OWN["metal"]
 _ASSERT = re.compile(r"(?:-\[(\w+) (\w+)[^\]]*\]:?\d*: ?)?.*?failed assertion [`'](.+?)'?$")
 _METAL = re.compile(r"MTL|MPS|Metal|AGX", re.IGNORECASE)
 _STATUS = re.compile(r"command buffer (\d+) failed with status 5")  # MTLCommandBufferStatusError
@@ -38,14 +40,14 @@ def read(near: Near) -> Iterator[Event]:
     if found := _MEMORY.search(text):
         wanted = f" of {found[3]}" if found[3] else ""
         said = f"An allocation{wanted} did not fit into device memory: {found[1]} were in use, and {found[2]} are allowed (PyTorch MPS)."
-        yield Event("out-of-memory", "refusal", said, (("api", "metal"),), causes=("failed-call",), sure=False)
+        yield Event("out-of-memory", "refusal", said, (("api", "metal"),), causes=("failed-call",), next=VALIDATE, sure=False)
     elif found := _STATUS.search(text):
         reason = next((line.strip() for line in near.after(1) if "memory" in line.lower()), "")
         said = (
             f"Metal stopped command buffer {found[1]} with an error{f': {reason[:120]}' if reason else ''} (status 5)."
         )
         yield Event(
-            "metal-command-buffer", "report", said, (("api", "metal"),), causes=("device-error-reported",), sure=False
+            "metal-command-buffer", "report", said, (("api", "metal"),), causes=("device-error-reported",), next=VALIDATE, sure=False
         )
     elif found := _LIMIT.search(text):
         yield Event(
@@ -54,10 +56,11 @@ def read(near: Near) -> Iterator[Event]:
             f"A kernel needs more than the device has: {found[1][:120].rstrip('.')}.",
             (("api", "metal"),),
             causes=("launch-refused",),
+            next=VALIDATE,
         )
-    elif (found := _ASSERT.search(text)) and _METAL.search(text):
+    elif "failed assertion" in text and (found := _ASSERT.search(text)) and _METAL.search(text):
         where = f" in [{found[1]} {found[2]}]" if found[1] else ""
         said = f"Metal's validation stopped the program{where}: {found[3][:200].rstrip('.')}."
         yield Event(
-            "metal-assertion", "refusal", said, (("api", "metal"), ("said", found[3][:80])), causes=("failed-call",)
+            "metal-assertion", "refusal", said, (("api", "metal"), ("said", found[3][:80])), causes=("failed-call",), next=VALIDATE
         )

@@ -1,7 +1,7 @@
 """NCCL and its watchdog in PyTorch: collectives that timed out, "NCCL WARN", unhandled CUDA errors.
 
 A timeout names the collective that waited, on the rank that printed it. The rank at fault is another one: the one that did not
-come, or came with another operation; its own log has the reason.
+join, or joined with another operation; its own log has the reason.
 """
 
 from __future__ import annotations

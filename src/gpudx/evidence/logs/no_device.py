@@ -1,7 +1,7 @@
 """No usable device: no platform, no driver, no permission, a library that cannot be loaded, a container without the GPU.
 
-The program never reached the device. What is missing is in the line; whether driver, permission, container or selection is at fault
-is what `gpudx doctor` checks.
+The program never reached the device. The line names what is missing; `gpudx doctor` checks whether the driver, a permission,
+the container or the selection is at fault.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpudx.evidence.logs import _next
+from gpudx.evidence.logs import _next, unrecognised
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 
@@ -32,6 +32,9 @@ MARKS = (
     "0 devices",
     "devices found",
     "devices: 0",
+    "number of devices",
+    "num_devices",
+    "numdevices",
     "cannot get devices",
     "get devices",
     "libopencl",
@@ -42,6 +45,13 @@ MARKS = (
     "/dev/kfd",
     "/dev/dri",
     "/dev/nvidia",
+    "/dev/kgsl",
+    "/dev/mali",
+    "/dev/dxg",
+    "/dev/accel",
+    "/dev/davinci",
+    "/dev/nvhost",
+    "/dev/nvmap",
     "nvml",
     "nvidia-smi",
     "nvidia driver",
@@ -57,6 +67,8 @@ MARKS = (
     "opencl library",
     "cuinit",
     "hsa_init",
+    "zeinit",
+    "zesinit",
     "rocr",
     "no usable",
     "gpu is not available",
@@ -79,6 +91,7 @@ MARKS = (
     "unknown header type 7f",
 )
 _GPU = r"(?:OpenCL|CUDA|HIP|ROCm|GPU|NVIDIA|AMD|Vulkan|SYCL|Level Zero|WebGPU|Metal|graphics)"
+_FILES = "kfd|dri|nvidia|kgsl|mali|dxg|accel|davinci|nvhost|nvmap|galcore|pvr"  # of devices
 _PATTERNS = (
     # lspci, where every register reads as ones: the device is off, or no longer on the bus.
     (r"Unknown header type 7f", "A device does not answer on the PCI bus"),
@@ -90,8 +103,8 @@ _PATTERNS = (
         "A GPU library could not be loaded",
     ),
     (
-        r"(?:unable to open|cannot open|failed to open|permission denied)\W.{0,40}/dev/(?:kfd|dri|nvidia)|/dev/(?:kfd|dri"
-        r"|nvidia)\S*\W.{0,40}(?:denied|no such|not permitted|failed|unable)",
+        rf"(?:unable to open|cannot open|failed to open|permission denied)\W.{{0,40}}/dev/(?:{_FILES})|/dev/"
+        rf"(?:{_FILES})\S*\W.{{0,40}}(?:denied|no such|not permitted|failed|unable)",
         "The device file could not be opened",
     ),
     (
@@ -141,7 +154,8 @@ _PATTERNS = (
         "No device was found",
     ),
     (
-        r"(?:cuInit|hsa_init|hipInit|zeInit|vkCreateInstance|clGetPlatformIDs).{0,40}(?:fail|error|returned)|Initialization of (?:CUDA|HIP"
+        r"(?:cuInit|hsa_init|hipInit|zes?Init|vkCreateInstance|clGetPlatformIDs).{0,40}(?:fail|error|returned)"
+        r"|Initialization of (?:CUDA|HIP"
         r"|OpenCL) failed",
         "The driver could not be started",
     ),
@@ -153,11 +167,23 @@ _PATTERNS = (
 PATTERNS = tuple((re.compile(pattern, re.IGNORECASE), means) for pattern, means in _PATTERNS)
 
 
+_WITHOUT = re.compile(
+    r"\b(?:is |are |be )?(?:disabled|disabling|skipped|ignored)\b|fall(?:ing|s)? ?back|\binstead\b|\bcontinuing\b"
+    r"|may be unavailable|\busing internal\b", re.IGNORECASE
+)
+# clinfo and its like: each platform has its own count.
+_COUNTED = re.compile(r"number of devices\W+0\s*$", re.IGNORECASE)
+_OTHERS = re.compile(r"number of devices\W+[1-9]", re.IGNORECASE)
 _MISMATCH = re.compile(
     r"(?:linked|compiled|built) against (.{2,60}?) (?:but|and) (?:is )?(?:loaded|loading|running|found|using"
     r"|have)\b(.{0,60})",
     re.IGNORECASE,
 )
+
+
+def goes_on(text: str) -> bool:
+    """Does the program say what it does without the missing part?"""
+    return bool(_WITHOUT.search(text))
 
 
 def read(near: Near) -> Iterator[Event]:
@@ -169,6 +195,8 @@ def read(near: Near) -> Iterator[Event]:
         return
     for pattern, means in PATTERNS:
         if found := pattern.search(near.text):
+            if _COUNTED.search(near.text) and any(map(_OTHERS.search, (*near.before(60), *near.after(60)))):
+                return  # one of several platforms
             said = " ".join(near.text.split())[:160].rstrip(".")
             yield Event(
                 kind="no-device",
@@ -177,5 +205,6 @@ def read(near: Near) -> Iterator[Event]:
                 facts=(("means", means), ("said", found[0][:80].lower())),
                 next=_next.DOCTOR,
                 sure=False,
+                warning=goes_on(near.text) or unrecognised.is_calm(near.text),
             )
             return

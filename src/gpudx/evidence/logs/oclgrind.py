@@ -221,7 +221,7 @@ def _event(kind: _Kind, found: re.Match[str], below: list[str]) -> Event:
         facts=(("kernel", kernel or "a kernel"), ("at", where)),
         notes=tuple(_notes(facts, below)),
         causes=("null-pointer",) if null and kind.kind == "out-of-bounds-access" else tuple(filter(None, (kind.cause,))),
-        next=_next.SANITIZE if kind.cause == "race-in-kernel" else _next.RECORD,
+        next=_next.SANITIZE if kind.cause in ("race-in-kernel", "out-of-bounds-access", "read-before-write") else _next.RECORD,
         warning=kind.warning,
         covers=1,
     )
@@ -232,8 +232,16 @@ def _notes(facts: dict[str, str], below: list[str]) -> Iterator[str]:
         yield f"the first work-item is {item[1]}"
     if only := next((hit for hit in map(_ONLY.search, below) if hit), None):
         yield f"{only[1]} of {only[2]} work-items executed the {only[3]}"
-    if (value := facts.get("address")) and address(int(value, 16)):
-        yield address(int(value, 16))
+    if (value := facts.get("address")) and (place := _place(int(value, 16))):
+        yield place
+
+
+OFFSET_BITS = 48  # of an address; above them Oclgrind keeps the number of the buffer (src/core/common.h, NUM_BUFFER_BITS)
+
+
+def _place(value: int) -> str:
+    number, offset = divmod(value, 1 << OFFSET_BITS)
+    return f"the address is byte {offset:,} of the memory that Oclgrind numbers {number}" if number else address(value)
 
 
 def _refused(below: list[str]) -> Event:

@@ -20,12 +20,13 @@ FORMAT = "opencl-error"
 GENERIC = 1
 MARKS = ("CL_INVALID_", "CL_OUT_OF_", "CL_MEM_", "CL_BUILD_PROGRAM_FAILURE", "CL_DEVICE_NOT", "CL_EXEC_STATUS", "CL_PLATFORM_NOT",
          "CL_COMPILE", "CL_LINK", "CL_IMAGE_FORMAT", "CL_MISALIGNED", "CL_MAP_FAILURE",
-         "OpenCL error", "OpenCL Error", "OpenCL ERROR", "opencl", "cl::Error", "oclError", "clEnqueue", "clFinish", "clSetKernelArg",
+         "OpenCL error", "OpenCL Error", "OpenCL ERROR", "opencl", "cl::", "oclError", "clEnqueue", "clFinish", "clSetKernelArg",
          "clBuildProgram", "clCompileProgram", "clLinkProgram", "clCreate", "clFlush", "clWaitForEvents",
          "clGetPlatformIDs", "clGetDeviceIDs",
          "clRelease", "OCL error", "CL error", "CL Error", "CL ERROR", "cl_int", "PlatformNotFound", "Ocl", "ndrange", "NDRange",
          "CL: ", "OpenCL ", "Error -", "error -", "OPENCL", "create kernel", "enqueue kernel", "build program",
-         "create program", "compile program", "INVALID_KERNEL_ARGS", "INVALID_WORK_", "INVALID_GLOBAL_WORK_SIZE",
+         "create program", "compile program", "Build program", "Compile program", "Link program",
+         "INVALID_KERNEL_ARGS", "INVALID_WORK_", "INVALID_GLOBAL_WORK_SIZE",
          "INVALID_PROGRAM_EXEC", "INVALID_COMMAND_Q", "INVALID_MEM_OBJ", "BUILD_PROGRAM_FAIL", "MEM_OBJECT_ALLOC")  # fmt: skip
 STATUSES = {
     -1: ("CL_DEVICE_NOT_FOUND", "no device was found", ""),
@@ -86,8 +87,11 @@ NAMES = {name: code for code, (name, _, _) in STATUSES.items()}
 WORDS = {
     name.removeprefix("CL_").replace("_", " ").lower(): code for name, code in NAMES.items() if name.startswith("CL_")
 }
+WORDS["memory object allocation failure"] = -4
 WORDS["illegal read or write to a buffer"] = -9999  # NVIDIA's text for it
 NO_MEANING = -9999  # NVIDIA returns it for faults of kernels, and for others that have no code
+RESOURCES = -5
+_COMPILES = re.compile(r"cl(?:Build|Compile|Link)Program")
 _BUILDING = re.compile(r"build|compil|link", re.IGNORECASE)
 SETUP = (-1, -2, -3, -16, -1001)
 SEVERAL = (-38, -48, -50)  # a wrong value, or an object that was released
@@ -95,7 +99,7 @@ LATE = (-5, -14, -36, -9999)  # what drivers return when earlier work failed
 _NAME = re.compile(r"(?<![A-Za-z0-9_])CL_[A-Z_]{3,60}(?![A-Za-z0-9_])")
 _CODE = re.compile(
     r"(?:OpenCL|\bopencl\w*|\bOCL\b|oclError|\bCL[ _](?:[Ee]rror|ERROR)|cl::Error|[Nn][Dd][Rr]ange|(?:create|enqueue) kernel|"
-    r"(?:build|create|compile|link) (?:the )?program\b|\bCL: "
+    r"(?:[Bb]uild|create|[Cc]ompile|[Ll]ink)(?:ing)? (?:the )?program\b|\bCL: "
     r"|(?<![A-Za-z])cl[A-Z]\w+(?:\([^)]{0,200}\))?)[^\n]{0,80}?(?<![\w.])(-\d{1,4})\b(?!\.\d)"
 )
 _FIRST = re.compile(  # miners name the number before the call
@@ -121,6 +125,10 @@ _FAILS = re.compile(r"error|fail|->|returned|assert|exception|couldn.t|could not
 _WORDY = re.compile(
     rf"(?:OpenCL|\bocl\b|\bCL error|clEnqueue\w*).{{0,80}}?\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b", re.IGNORECASE
 )
+_BEFORE = re.compile(  # C++ bindings and their users: the words, then the call
+    rf"\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b.{{0,60}}?(?:\bcl::[A-Z]|(?-i:(?<![A-Za-z])cl[A-Z][a-z]\w{{3,}}))",
+    re.IGNORECASE,
+)
 _THROWN = re.compile(r"what\(\): +(cl[A-Z]\w+)\s*$")  # cl::Error says only the call; the code is printed by the program
 _BESIDE = re.compile(r"(?:code|error|err)\D{0,10}(-\d{1,4})\b", re.IGNORECASE)
 _CODELIKE = re.compile(r"[=!]= *CL_|^\s*case |\breturn CL_|#define|CL_CHECK\(")
@@ -139,7 +147,8 @@ def read(near: Near) -> Iterator[Event]:
         code = int(beside[1]) if beside and int(beside[1]) in STATUSES else None
         text = f"{thrown[1]}()"
     if code is not None:
-        yield refused(code, place(text), _geometry(text, near))
+        where = place(text)
+        yield _not_compiled(where) if code == RESOURCES and _COMPILES.match(where) else refused(code, where, _geometry(text, near))
 
 
 def _status(text: str) -> int | None:
@@ -149,12 +158,19 @@ def _status(text: str) -> int | None:
         named = NAMES.get(f"CL_{short[1]}")
     if named is None and (bare := _BARE.search(text)):
         named = NAMES[f"CL_{bare[1]}"]
-    if named is None and (wordy := _WORDY.search(text)):
+    if named is None and (wordy := _WORDY.search(text) or _BEFORE.search(text)):
         named = WORDS[wordy[1].lower()]
     if named is not None:
         return named
     match = (_CODE.search(text) or _FIRST.search(text)) if _FAILS.search(text) else None
     return int(match[1]) if match and int(match[1]) in STATUSES else None
+
+
+def _not_compiled(where: str) -> Event:
+    """A build runs nothing on the device: its error is no fault of a kernel."""
+    said = f"The driver's compiler ran out of a resource, or failed, in {where} (CL_OUT_OF_RESOURCES, {RESOURCES})."
+    facts = (("api", "opencl"), ("status", "CL_OUT_OF_RESOURCES"), ("at", where))
+    return Event("build-failed", "refusal", said, facts, causes=("failed-call",), next=_next.DOCTOR, sure=False)
 
 
 def refused(code: int, where: str, geometry: tuple[str, ...]) -> Event:
@@ -164,7 +180,7 @@ def refused(code: int, where: str, geometry: tuple[str, ...]) -> Event:
     role: Role = "report" if late else "refusal"
     head = f"{means[:1].upper()}{means[1:]} ({name if code == -9999 else f'{name}, {code}'})"
     message = (
-        f"{head}; the printed call may only be where it was noticed."
+        f"{head}; the printed call may only have noticed it."
         if late
         else f"{head}{f', in {where}' if where else ''}."
     )

@@ -1,7 +1,7 @@
 """PoCL's own messages (POCL_DEBUG): "POCL: in fn NAME at line N:" and "| ERROR | CL_... text" under it.
 
-Read are lines of the level ERROR; they say why a call was refused, in more words than its status. Other levels are left
-alone. A refusal that the program asks for on purpose (information that is not there) is reported as a warning.
+It reads lines of the level ERROR, which say why a call was refused, in more words than its status. Other levels are ignored. A
+refusal that programs expect (information that does not exist) is reported as a warning.
 """
 
 from __future__ import annotations

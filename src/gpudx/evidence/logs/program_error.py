@@ -16,6 +16,7 @@ from dataclasses import replace
 from gpudx.evidence.logs import _next, gpu_words, unrecognised
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import without_sources
 from gpudx.evidence.logs._statuses import numbered
 from gpudx.evidence.logs.gpu_status import codelike
 
@@ -54,6 +55,7 @@ _DIFFERS = re.compile(
 _EXCEPTION = re.compile(
     r"(?:^|[\s\[(:'\"])((?:[A-Za-z_]\w{0,60}(?:\.|::)){0,8}[A-Z]\w{0,60}?(?:Error|Exception|Failure))(?: ?\(\w+\))?:(?: ?(\S.*)|\s*$)"
 )
+_JAVA = re.compile(r"(?:^|[\s:])((?:[a-z]\w{0,40}\.){2,8}[A-Z]\w{0,60}(?:Error|Exception))\s*$")  # without a text
 
 _AT = re.compile(r"^\s+at:? (\S.*?\([^()]+:\d+\))")  # Godot and others: where an error was found is in the next line
 _FAILED = re.compile(
@@ -74,7 +76,7 @@ CLASSES = tuple(
         ),
         (
             "no-memory",
-            r"(?!.*static TLS)(?:out of (?:\w+ ){0,3}memory|(?:cannot|can't|could ?n.t|could not|failed to|unable to|fail\w* \w*) "
+            r"^(?!.*static TLS).*?(?:out of (?:\w+ ){0,3}memory|(?:cannot|can't|could ?n.t|could not|failed to|unable to|fail\w* \w*) "
             r"(?:re)?alloc\w*|bad_alloc|\bENOMEM\b"
             r"|not enough (?:\w+ ){0,4}memory|insufficient memory|alloc\w* (?:\w+ ){0,3}failed|no space left)",
             "The program got no memory or space",
@@ -90,7 +92,7 @@ CLASSES = tuple(
         ),
         (
             "timed-out",
-            r"timed[ -]?out|\btime-?out(?![\w-]| ?[=:(]? ?\d)|\bhang(?:s|ed)?\b|\bhung\b|\bstuck\b|\bstalled\b|\blockup\b|not respond"
+            r"timed[ -]?out|\btime-?out(?![\w-]| ?[=:(]? ?\d)|\bhang(?:s|ed|ing)?\b|\bhung\b|\bstuck\b|\bstalled\b|\blockup\b|not respond"
             r"|no response|deadlock"
             r"|watchdog|giving up|no progress",
             "Something did not finish in time",
@@ -161,8 +163,7 @@ CLASSES = tuple(
         (
             "input-refused",
             r"\b(?:invalid|illegal|bad|wrong|incorrect|unexpected|unknown|unrecogni[sz]ed)\b(?! errors?\b)|out of (?:range|bounds)|too "
-            r"(?:large|small"
-            r"|many)"
+            r"(?:large|small|long|short|big|high|low|many)|(?:does|do|did|is|are)(?: not|n't) match|inconsistent|misaligned"
             r"|exceed(?:s|ed)\b|\boutside\b|mismatch|expected\b|rejected|refused",
             "Something was refused as invalid or unexpected",
             _next.RECORD,
@@ -192,7 +193,8 @@ _OPERATION = re.compile(
 )
 # What a line says was tried: "Failed to open session 0", "Error while filtering: ...".
 _TRIED = re.compile(
-    r"(?:^|[\]:>)|] ?)\s*(?:[Ff]ailed to|FAILED to|[Uu]nable to|[Cc]ould(?: not|n't)|[Cc]annot|[Cc]an't) (?P<verb>[a-z]+ [^.;]{2,60})"
+    r"(?:^|[\]:>)|] ?)\s*(?:[Ff]ailed to|FAILED to|[Uu]nable to|[Cc]ould(?: not|n't)|[Cc]annot|[Cc]an't)"
+    r" (?P<verb>[a-z]+ (?:[^.;]|[.](?=\w)){2,80})"
     r"|\b[Ee]rror (?P<place>(?:on|in|at|while|during|when) (?:[^.;:]|[.:](?! |$)){3,80}|[a-z]{3,20}ing [^.;:]{3,60})"
     r"|\b(?:[Nn]on-?zero|[Ee]rror|[Ff]ail\w*|[Ee]xception)\b[^.;:]{0,40}? (?P<during>while [a-z]{3,20}ing [^.;:]{3,60})"
 )
@@ -223,12 +225,14 @@ def read(near: Near) -> Iterator[Event]:
         yield _event("result-not-finite", f"The program found NaN or infinite values in its data: {said}.", text, _next.INVESTIGATE)
     elif _DIFFERS.search(text):
         yield _event("result-differs", f"The program's own check found a wrong result: {said}.", text, _next.INVESTIGATE)
+    elif found := _JAVA.search(text):
+        yield _event(EXCEPTION, f"The program raised {found[1]}.", text)
     elif found := _EXCEPTION.search(text):
         why = f": {found[2][:LONGEST].rstrip('.')}" if found[2] else ""
         yield _event(EXCEPTION, f"The program raised {found[1]}{why}.", text)
     elif text.startswith("ERROR: ") and (at := next(filter(None, map(_AT.match, near.after(1))), None)):
         yield _event(EXCEPTION, f"The program reported an error in {at[1][:LONGEST]}: {text[7:LONGEST].rstrip('.')}.", text)
-    elif gpu_words.SUBJECT.search(text) and _FAILED.search(text) and not _CALM.search(text):
+    elif gpu_words.names_gpu(text) and _FAILED.search(text) and not _CALM.search(text):
         yield _event(FAILURE, f"Software of the GPU reported a failure, and the line does not say which: {said}.", text)
     elif not unrecognised.is_prose(text) and not _MILD.search(text):
         yield from _in_words(text, said)
@@ -246,8 +250,9 @@ def _in_words(text: str, said: str) -> Iterator[Event]:
         event = _event(f"{WORDS}status", f"The program reported {found[0]} ({what}): {said}.", text)
         yield replace(event, warning=True)
         return
+    bare = without_sources(text)
     for kind, words, means, command in CLASSES:
-        if words.search(text):
+        if words.search(bare):
             step = _next.DMESG if _KERNEL_LINE.search(text) else command
             event = _event(f"{WORDS}{kind}", f"{means}: {said}.", text, step)
             yield replace(event, warning=True, notes=(*_number(text), *event.notes))

@@ -2,9 +2,9 @@
 
 With -Xptxas -v: registers, spills, stack, shared memory and barriers of each kernel for each architecture (`gpudx show CASE
 builds`). A missing number stays unknown: where the lines of two compilers are mixed, nothing is attributed. Warnings:
-tensor-core tiles in thread-local memory, for which nvcc 13 puts a trap into the kernel (an error); stacks whose size is not known when the
-program is built, a reason for "illegal memory access" in recursive or indirect calls; launch bounds that are ignored; large spills,
-no failure by themselves.
+tensor-core tiles in thread-local memory, for which nvcc 13 puts a trap into the kernel (an error); stacks whose size is not
+known when the program is built, a reason for "illegal memory access" in recursive or indirect calls; launch bounds that are
+ignored; large spills, which are no failure alone.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Lines:
             self._set(stack_bytes=stack, spill_stores=stores, spill_loads=loads)
         if stores:
             kernel, arch = _name(self._owner) or "a kernel", self._open[1] if self._open else ""
-            said = f"The compiler put {stores:,} bytes of the registers of {kernel} into memory: slow, and no failure by itself."
+            said = f"The compiler put {stores:,} bytes of the registers of {kernel} into memory: slow, but no failure."
             facts = (("kernel", kernel), *((("arch", arch),) if arch else ()))
             yield Event("registers-spilled", "refusal", said, facts, warning=True)
 

@@ -1,7 +1,7 @@
 """Python tracebacks: the exception, and the innermost line of the program's own code.
 
-Where the exception reports an error of the device, the line is where it was noticed. Lines of installed packages are
-passed over in favour of the program's own; if there are none, the innermost of all is given.
+If the exception reports an error of the device, the line is where it was noticed. Lines of the program's own code are preferred
+to those of installed packages; if there are none, the innermost line is reported.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ INSTALLED = ("site-packages", "dist-packages", "/lib/python", "<frozen")
 
 def read(near: Near) -> Iterator[Event]:
     if fatal := _FATAL.search(near.text):
-        said = f"Python could not go on: {fatal[1].rstrip('.')}."
+        said = f"Python could not continue:  {fatal[1].rstrip('.')}."
         yield Event("python-fatal", "ending", said, (("said", fatal[1][:60]),))
         return
     if heading := _NOTEBOOK.match(near.text.strip()):

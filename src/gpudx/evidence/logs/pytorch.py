@@ -1,7 +1,7 @@
 """PyTorch: "RuntimeError: CUDA error: ...", torch.AcceleratorError, torch.OutOfMemoryError, and the advice under them.
 
-The advice itself says that the stack trace may be wrong: the Python line is where the error was noticed. Read are status,
-and for memory the sizes that PyTorch gives. CUDA_LAUNCH_BLOCKING=1, which the advice proposes, names the operator;
+The advice itself says that the stack trace may be wrong: the Python line is where the error was noticed. It reads the status,
+and for memory errors the sizes that PyTorch prints. CUDA_LAUNCH_BLOCKING=1, which the advice proposes, names the operator;
 TORCH_USE_CUDA_DSA needs a rebuild of PyTorch, and setting it as a variable does nothing.
 """
 
@@ -41,7 +41,7 @@ def read(near: Near) -> Iterator[Event]:
     wanted = _WANTED.search(text)
     notes: tuple[str, ...] = (f"it asked for {wanted[1]}; {wanted[3]} were free",) if wanted else ()
     if any("asynchronously" in line for line in (near.text, *near.after(covers))):
-        notes += ("PyTorch says itself that the stack trace may be that of another call",)
+        notes += ("PyTorch itself says that the stack trace may be that of another call",)
     yield event(status, api, source(text), covers, notes)
 
 

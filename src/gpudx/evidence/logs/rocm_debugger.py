@@ -84,8 +84,8 @@ def _waits(near: Near) -> str:
         return ""
     reached = [one.name for one in listing[max(0, here - 1) : here + 1]]
     if any(name.startswith("s_barrier") for name in reached):
-        return "the wave is at a barrier: it goes on when all waves of its work-group that have not ended have come there"
-    return "the wave has come to a trap" if any(name.startswith("s_trap") for name in reached) else ""
+        return "the wave is at a barrier: it continues when all waves of its work-group that have not ended reach it"
+    return "the wave has reached a trap" if any(name.startswith("s_trap") for name in reached) else ""
 
 
 def _arguments(frame: re.Match[str] | None) -> str:

@@ -34,11 +34,11 @@ _PAGE = re.compile(r"^\s*Faulting page: (0x[0-9a-fA-F]+)")
 _AT_NODE = re.compile(r"emory access fault at GPU Node: (\d+)")
 _PAGE_OF = re.compile(r"^\s*Address: 0x([0-9a-fA-F]+?)(x{0,3}) ?\(([^;)]*)")
 _CRITICAL = re.compile(r"emory critical error by agent (\S+).{0,60}? on address (0x[0-9a-fA-F]+)\.? Reason: ([^.]+)")
-READ_ONLY = "wrote to memory that is only for reading"
+READ_ONLY = "wrote to read-only memory"
 REASONS = {
-    "page not present": "touched memory that is not there",
+    "page not present": "accessed memory that is not mapped",
     "write access to a read-only page": READ_ONLY,
-    "unknown": "faulted, for a reason that is unknown",
+    "unknown": "faulted for an unknown reason",
 }
 SEVERAL = "not proved: which kernel it was, and why; freed memory, a wrong index and a wrong pointer look alike"
 LONGEST = 120

@@ -1,8 +1,9 @@
-"""ROCm: a queue that was shut down because its work failed, with the status that says how.
+"""ROCm: a queue that was shut down because its work failed, with a status.
 
 "Callback: Queue 0x... aborting with error : HSA_STATUS_ERROR_..." (older: "Device::callbackQueue aborting"; newer: "Aborting"),
-"Queue at 0x... inactivated due to async error:" and, from the debug agent, "Queue error (HSA_STATUS_...)". All work of the queue since
-the last wait comes into question; neither kernel nor address is known. Meanings are those of the HSA runtime's specification and of hsa.h.
+"Queue at 0x... inactivated due to async error:" and, from the debug agent, "Queue error (HSA_STATUS_...)". Any work of the
+queue since the last wait may have failed; neither kernel nor address is known. Meanings are those of the HSA runtime's
+specification and of hsa.h.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ MEANINGS = {
         ("out-of-bounds-access",),
         "a wild pointer, an index that overflowed, or shared memory that was indexed too far",
     ),
-    "MEMORY_FAULT": ("touched memory that is not there", ("out-of-bounds-access",), ""),
+    "MEMORY_FAULT": ("accessed memory that is not mapped", ("out-of-bounds-access",), ""),
     "ILLEGAL_INSTRUCTION": (
         "executed an instruction that this device does not have",
         ("wrong-architecture", "device-exception"),
-        "code for another device (HSA_OVERRIDE_GFX_VERSION is such a wish), or a jump into data",
+        "code for another device (HSA_OVERRIDE_GFX_VERSION can cause that), or a jump into data",
     ),
     "EXCEPTION": (
         "ended in an exception of the hardware",
         ("device-exception", "device-trap"),
-        "a failed assert, a trap and a failed abort() on the device end so too",
+        "a failed assert, a trap and abort() on the device end in the same way",
     ),
     "OUT_OF_RESOURCES": (
-        "got no room for its stack or its registers",
+        "got no memory for its stack or its registers",
         ("launch-refused",),
         "stacks of all threads that may run at once have to fit",
     ),

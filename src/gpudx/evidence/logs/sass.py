@@ -1,7 +1,7 @@
 """Listings of NVIDIA device code (cuobjdump -sass, nvdisasm): how many tensor-core instructions each kernel has.
 
-No failure, and nothing to explain: for gates on kernels that must use the tensor cores. Counted are the instructions
-of matrix multiplication, by name: HMMA, IMMA, DMMA, BMMA, QMMA, OMMA and the group-wide HGMMA, IGMMA, QGMMA, BGMMA, and UTC*MMA.
+This is no failure: it serves gates on kernels that must use the tensor cores. It counts the instructions of matrix
+multiplication, by name: HMMA, IMMA, DMMA, BMMA, QMMA, OMMA and the group-wide HGMMA, IGMMA, QGMMA, BGMMA, and UTC*MMA.
 """
 
 from __future__ import annotations

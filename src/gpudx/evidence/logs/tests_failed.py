@@ -1,8 +1,8 @@
 """Summaries of test runs: pytest, cargo test, ctest, googletest.
 
-They say that something failed, seldom why: read are counts and the first names. The same pytest command that passed and failed
-in one log is a failure of order, timing or unwritten memory, and this is said. A test process that was killed by a signal
-takes the tests behind it along: their number is unknown.
+They say that something failed, seldom why: it reads the counts and the first names. If the same pytest command passed and
+failed in one log, the failure depends on order, timing or uninitialized memory, and the report says so. If a signal killed the
+test process, the tests behind it did not run: their number is unknown.
 """
 
 from __future__ import annotations
@@ -48,6 +48,15 @@ MARKS = (
     " FAIL",
     "FAILED*",
     "tests passed",
+    "Test Failed at",
+    "(Failed)",
+    "(Subprocess ",
+    "(Timeout)",
+    "(Bus error)",
+    "TIMEOUT: //",
+    "FAILED: //",
+    "(SEGFAULT)",
+    "(Not Run)",
 )
 _PYTEST = re.compile(r"(?:=+ )?(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?(?:, \d+ \w+)* in [\d.]+s")
 _CARGO = re.compile(r"test ([\w:]+) \.\.\. FAILED")
@@ -73,6 +82,7 @@ _ANY = re.compile(
     r"^\s*[Tt]est(?:case)?s?\b[ :#]+['\"`]?(?P<a>[\w:./()<>\[\]-]{2,80})['\"`]?\W{1,40}(?:has |have )?(?i:failed|failure)\b"
     r"|^\s*(?P<d>\S[\w./ -]{1,60}?)(?: \([^()]{1,40}\))*:? +(?:\*\*|RUNTIME )?FAIL(?:ED)?(?:\*\*)?\.?\s*$"
     r"|^(?:FAILED|FAIL):? +(?P<e>\S+\.(?:py|ipynb|sh|js|ts|rs|jl|cc|cpp|cu|cl|m|swift)\b\S*)\s*$"
+    r"|^\s*(?P<g>\S.{0,78}?): Test Failed at \S"  # Julia
     r"|^\s*\d+[:.)] +(?P<b>\S.{1,78}?)\s*\.*\s+FAILED\b|^E +(?P<c>assert .{2,100})"
 )
 _LISTED = re.compile(r"^\s*\d+ - (\S+) \((?:Failed|SEGFAULT|Timeout|Subprocess \w+|ILLEGAL|BAD_COMMAND|Not Run|Exit code .+?|[A-Z]{4,})\)")
@@ -80,6 +90,12 @@ _COUNTED = re.compile(r"[Nn]umber of (?:FAILED|failed) +tests?\W+([1-9]\d*)\b|\b
     r"|^\s*([1-9]\d*) failed, \d+ passed\b|\b[Tt]ests? (?:ran|run|total)\W{1,3}\d+\b.{0,40}\b[Ff]ail(?:ed|ures)\W{1,3}([1-9]\d*)")
 # "Running test: fold ........ [FAILED]", "fold .... FAIL".
 _DOTTED = re.compile(r"^\s*(?:[Rr]unning )?(?:[Tt]est:? )?(?P<f>[\w./:<>\[\]-]{2,80})\s*[ .]{3,}\s*\[ ?(?:FAILED|FAIL|ERROR) ?\]")
+# A list of CTest without its headline, and Bazel's messages beside its table.
+_ALONE = re.compile(
+    r"^\s*\d+ - (\S[^()]{1,160}?) \((?:Failed|Timeout|Not Run|Child \w+|Subprocess \w+|Bus error|Exit code 0x\w+|SEGFAULT|ILLEGAL"
+    r"|NUMERICAL)\)$"
+    r"|^(?:TIMEOUT|FAILED|FLAKY): (//\S+)"
+)
 _LIST = re.compile(r"[Tt]he following tests (?:have )?(?i:failed)")
 LONGEST = 120
 CAUSES = {"test-flaky": ("order-or-timing",), "test-process-died": ("crash-outside-calls",)}
@@ -146,6 +162,11 @@ class Tests:
 
 
 def _in_words(near: Near) -> Iterator[Event]:
+    if found := _ALONE.search(near.text):
+        name = found[1] or found[2]
+        step = _next.HANG if "timeout" in near.text.lower() else _next.RECORD
+        yield _event("test-failed", f"The test {name} {'ran out of time' if step == _next.HANG else 'failed'}.", name, step)
+        return
     if found := _DOTTED.search(near.text):
         yield _event("test-failed", f"The test {found['f']} failed.", found["f"])
     elif found := _ANY.search(near.text):

@@ -1,6 +1,5 @@
-"""Lines that read like a failure and that no format knows. They are shown only where nothing else was recognised in the log.
-
-Nothing is claimed about them: they are what a person would look at first.
+"""Lines that read like a failure and that no format knows. They are shown only if nothing else was recognised in the log.
+Nothing is claimed about them: they are what a person would read first.
 """
 
 from __future__ import annotations
@@ -98,6 +97,31 @@ MARKS = (
     "too large",
     "too small",
     "too old",
+    "too long",
+    "too short",
+    "too big",
+    "too high",
+    "too low",
+    "exhausted",
+    "inaccessible",
+    "unreachable",
+    "fallen off",
+    "disappeared",
+    "overheat",
+    "frozen",
+    "abnormal",
+    "inconsistent",
+    "unresolved",
+    "misaligned",
+    "not match",
+    "n't match",
+    "-ei",
+    "-eno",
+    "-ebusy",
+    "-efault",
+    "-etime",
+    "-eperm",
+    "-eacces",
     "core dump",
     "minidump",
     "giving up",
@@ -133,7 +157,7 @@ MOST_READ = 4000
 _BAD = re.compile(
     r"(?-i:(?<![a-z])error|Error|ERROR)|fail(?:ed|ure|s|ing)?\b|fatal|(?<!de)fault(?:s|ed|ing)?\b|abort|crash|exception|panic"
     r"|assert(?:ion)?(?:s|ed)?|time(?:d )?-?out"
-    r"|\bhangs?\b|\bhung\b|\bstuck\b"
+    r"|\bhangs?\b|\bhanging\b|\bhung\b|\bstuck\b"
     r"|deadlock|corrupt|\binvalid\b|\billegal\b"
     r"|unable to|\bcan(?:not|'t)\b|could(?: not|n't)|not found|denied|killed|violation|out of (?:memory|range|bounds)"
     r"|overflow|mismatch"
@@ -150,9 +174,14 @@ _BAD = re.compile(
     r"|\bnot (?:permitted|implemented|initiali[sz]ed)\b|not set in the environment|without an? \w+ (?:backend|context|device|driver)"
     r"|\boutside (?:the |of )?(?:the )?(?:grid|range|bounds|domain|limits?|memory|window|allowed|valid)|improperly\b|non-?finite"
     r"|\binfinity\b|(?-i:[A-Z0-9]_ERR_[A-Z])|\btraceback \(most|\bbuilt without\b"
-    r"|\bnot provided\b|\blockup\b|\bstalled\b|\bexceed(?:s|ed)\b|\btoo (?:large|small|old)\b|core dump(?:ed)?\b|minidump"
+    r"|\bnot provided\b|\blockup\b|\bstalled\b|\bexceed(?:s|ed)\b|\btoo (?:large|small|old|long|short|big|high|low)\b"
+    r"|core dump(?:ed)?\b|minidump"
     r"|\bgiving up\b|\bunknown (?:header|error|option|argument|symbol|type|device|function|command|symbol|target)|\bconflicts? with"
     r"|watchdog.{0,60}(?:terminat|kill|recover|restart|fired|trigger)|\bundefined (?:function|name|identifier)|no response\b|\boops\b"
+    r"|\bexhausted\b|\binaccessible\b|\bunreachable\b|\bfallen off\b|\bdisappeared\b|\boverheat\w*"
+    r"|\b(?:screen|display|window|desktop|system|process|is|was|has) frozen\b|\babnormal\w*"
+    r"|\binconsistent\b|\bunresolved\b|\bmisaligned\b|(?:does|do|did|is|are)(?: not|n't) match"
+    r"|(?-i:-E(?:IO|INVAL|NOMEM|NODEV|NOENT|NOSPC|BUSY|FAULT|TIME(?:DOUT)?|PERM|ACCES)\b)"
     r"|not enough|insufficient|not compatible|incompatible|call returned [1-9]"
     r"|^\s*(?:\S+ +){0,9}#\d+ +(?:pc |0x)|错误|失败|崩溃|エラー|失敗|오류|실패|fallo|fehler|ошибка",
     re.IGNORECASE,
@@ -191,7 +220,7 @@ _ADVICE = re.compile(
     r"|reference)(?![^.]*fail)|\bfall(?:ing)? ?back"
     r"|timeout[ _]?(?:=|:|is|of|set|value|sec|ms|in)\b|timeout_\w+\s*[:=]|--\w+|\bretry|will be ignored|\bdeprecat"
     r"|\btodo\b|^\s*(?://|(?-i:\* (?=[a-z@]))|#\s)|timeout\w{0,40}\s*[:=]\s*\d|timeout from \d"
-    r"|no errors?\b|\b0 (?:\w+ ){0,3}(?:errors?|failed)|skipp",
+    r"|no errors?\b|(?<![\w/.])0 (?:\w+ ){0,3}(?:errors?|failed)|skipp",
     re.IGNORECASE,
 )
 # A line of a program or of its data.
@@ -210,7 +239,7 @@ _PROSE = re.compile(
     r"|^(?:[A-Z]?[a-z'-]+,? ){6,}[a-z'-]+[.?]$"
 )
 _CALM = re.compile(
-    r"^I\d{4} \d\d:\d\d:|^\[?(?:INFO|DEBUG|TRACE)\b|\blevel=(?:info|debug)\b|^[ID]/\w|^\d\d-\d\d [\d:.]+ +\d+ +\d+ [ID] "
+    r"^I\d{4} \d\d:\d\d:|^\[?(?:INFO|DEBUG|TRACE)\b|\blevel=(?:info|debug)\b|\bNCCL INFO\b|^[ID]/\w|^\d\d-\d\d [\d:.]+ +\d+ +\d+ [ID] "
 )
 _LETTERS = re.compile(r"[^\W\d_]+|#\d")
 _SHAPE = re.compile(r"[0-9a-f]{0,32}\d[0-9a-f]{0,64}", re.IGNORECASE)

@@ -1,6 +1,6 @@
 """NVIDIA's kernel driver: "NVRM: Xid (PCI:...): NUMBER, ..." in dmesg, journals and syslog.
 
-The device's own word that something failed, with the process where the driver knows it. It names neither kernel nor line.
+The device's own report that something failed, with the process if the driver knows it. It names neither kernel nor line.
 Numbers: NVIDIA's "Xid Errors" document. 43 and 45 are consequences of something earlier; 13, 31 and 109 are most often faults of
 the program; 48, 63, 64, 74, 79, 94, 95 and 119 are most often faults of device, link or driver.
 """

@@ -1,11 +1,11 @@
-"""A barrier stands in a branch that only some threads of a group take.
+"""A barrier is in a branch that only some threads of a group take.
 
-    if (threadIdx.x < 32) { tile[threadIdx.x] = x; __syncthreads(); }    // wrong: the others never come
+    if (threadIdx.x < 32) { tile[threadIdx.x] = x; __syncthreads(); }    // wrong: the others never reach it
     if (threadIdx.x < 32) tile[threadIdx.x] = x;                         // right
     __syncthreads();
 
 CUDA C++ Programming Guide, "Synchronization Functions": allowed in conditional code only if the condition is the same for the whole
-block. OpenCL C has the same rule. Loops are passed over: their conditions are often the same for all although they name a thread.
+block. OpenCL C has the same rule. Loops are not checked: their conditions are often the same for all threads even if they name one.
 """
 
 from __future__ import annotations

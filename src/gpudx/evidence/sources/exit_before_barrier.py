@@ -1,13 +1,13 @@
-"""Some threads of a group leave the kernel ahead of a barrier that is for all of them.
+"""Some threads of a group leave the kernel before a barrier that is for all of them.
 
-    if (get_global_id(0) >= n) return;           // wrong: the last group has threads that never come
+    if (get_global_id(0) >= n) return;           // wrong: the last group has threads that never reach it
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    bool inside = get_global_id(0) < n;          // right: all come, and only those inside work
+    bool inside = get_global_id(0) < n;          // right: all reach it, and only those inside work
     barrier(CLK_LOCAL_MEM_FENCE);
     if (inside) ...
 
-OpenCL C leaves undefined what happens (specification of OpenCL C, "Synchronization Functions"): it may hang. CUDA devices since Volta
+In OpenCL C the result is undefined (specification of OpenCL C, "Synchronization Functions"): it may hang. CUDA devices since Volta
 wait only for threads that have not left (CUDA C++ Programming Guide, "Compute Capability 7.x"); there, the work of those that left,
 such as their part of a tile in shared memory, is missing.
 """
@@ -41,7 +41,7 @@ def _of(source: Source, function: Function) -> Iterator[Seen]:
 def _seen(source: Source, function: Function, step: Step, later: Step, condition: str) -> Seen:
     return Seen(
         step.token.line,
-        f"In {function.name} threads with ({condition[:80]}) return at {source.at(step.token.line)}, ahead of the barrier at "
+        f"In {function.name} threads with ({condition[:80]}) return at {source.at(step.token.line)}, before the barrier at  "
         f"{source.at(later.token.line)} that is for all threads of a group.",
         function.name,
         ("let all threads reach the barrier, and put the condition around the work instead",),

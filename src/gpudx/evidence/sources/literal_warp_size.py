@@ -1,11 +1,11 @@
-"""A number stands where the size of a wave belongs: right for 32 threads, wrong for the 64 of many AMD devices.
+"""A literal number is used for the size of a wave: right for 32 threads, wrong for the 64 of many AMD devices.
 
     unsigned mask = __ballot(x > 0);                       // wrong: 64 bits do not fit
     for (int d = 16; d > 0; d /= 2) s += __shfl_down(s, d);  // wrong: half of the wave is left out
     for (int d = warpSize / 2; d > 0; d /= 2) s += __shfl_down(s, d);   // right
 
-Only in HIP sources (a file .hip, or one that includes hip_runtime.h). A width of 32 that is given to the shuffle itself is
-meant, and right on both.
+Only in HIP sources (a file .hip, or one that includes hip_runtime.h). A width of 32 that is passed to the shuffle itself is
+intended, and right on both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A struct that host and device declare under one name lies differently in memory: arguments arrive shifted.
+"""Host and device declare a struct of one name with different layouts: arguments arrive shifted.
 
     struct params { int rows; float scale[3]; };      // host.c
     struct params { int rows; float3 scale; };        // kernel.cl: wrong, float3 has 16 bytes and begins at a multiple of 16

@@ -20,7 +20,7 @@ I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 DEFAULT_QUEUES = (0, 1)
 HOST_KIND = 1  # of memory, as a copy is told
-NON_BLOCKING = 1  # flag of a queue that does not synchronise with the default queue
+NON_BLOCKING = 1  # flag of a queue that does not synchronize with the default queue
 
 
 class Order:

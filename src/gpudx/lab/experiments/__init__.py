@@ -92,6 +92,8 @@ class Context:
     exchanges: tuple[str, ...] = ()  # arguments that may be in each other's place: "kernel:1:2"
     offsets: tuple[str, ...] = ()  # of copies, that may be in elements: "b:1024:2048:4"
     stuck: str = ""  # the kernel that a plain run hung in
+    frees: bool = False  # it frees device memory before its last launch
+    on_host: bool = False  # buffers work on the program's own memory
     transfers: tuple[str, ...] = ()  # that return early: their numbers by line, "" where that are too many
 
 

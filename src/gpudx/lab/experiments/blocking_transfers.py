@@ -1,8 +1,8 @@
-"""Transfers between host and device that return early are complete when their call returns.
+"""Transfers that normally return early are complete when their call returns.
 
-A failure that goes away comes from host memory that the program used or gave up too early, from work on the device that did not
-wait for a transfer, or from the time that the waits take; the record separates these. One that stays does not come from a
-transfer that was used too early. With a variant, only the transfers of one line are completed in their call.
+If the failure goes away, the program used or freed host memory too early, work on the device did not wait for a transfer, or the
+timing changed; the trace tells these apart. If it stays, no transfer was used too early. With a variant, only the transfers of one
+line complete in their call.
 """
 
 from __future__ import annotations

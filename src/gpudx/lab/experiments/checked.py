@@ -29,12 +29,14 @@ def no_stuck_kernel(context: Context) -> str | None:
 
 
 def with_checks(context: Context, checks: str) -> How:
-    return replace(context.how, kernel_checks=kernel_checked.wanted(checks))
+    """Where buffers work on the program's own memory, an access outside may come of that memory: the heap is logged as well."""
+    return replace(context.how, kernel_checks=kernel_checked.wanted(checks), heap=context.on_host)
 
 
 def of_stuck_kernel(context: Context) -> How:
-    """Others may compute for long and come to an end."""
-    return replace(context.how, kernel_checks=kernel_checked.wanted("loops,barriers,bounds", context.stuck))
+    """Others may compute for long and come to an end. Launches wait for each other, so that what one reported is kept although the next
+    one, which may use what the first left undone, never ends."""
+    return replace(context.how, kernel_checks=kernel_checked.wanted("loops,barriers,bounds", context.stuck), serialise=True)
 
 
 def _row(name: str, checks: str, text: str) -> Row:
@@ -56,8 +58,8 @@ binaries, run as they are: a clean run says nothing about these.""",
         COST,
         """The kernel that hangs counts the steps of its loops and leaves one that does not end.
 
-The loop that is named took millions of steps in the kernel that had not ended. A loop that waits for another work-item and one that
-computes for very long look the same.""",
+The named loop took millions of steps in the kernel that had not ended. A loop that waits for another work-item looks the same as one
+that computes for very long.""",
         missing=no_stuck_kernel,
         how=of_stuck_kernel,
     ),
@@ -66,7 +68,7 @@ computes for very long look the same.""",
         "nan,div,bounds",
         """OpenCL kernels report the first NaN that they compute, and divisions by zero.
 
-The first launch that makes a NaN is where it comes from. That the program fails because of it is not shown: some programs compute NaN
-on purpose.""",
+The first launch that makes a NaN is where it comes from. This does not show that the program fails because of it: some programs compute
+NaN on purpose.""",
     ),
 )

@@ -1,7 +1,7 @@
-"""The driver writes a core dump of the device when a kernel faults, and ends the program after it.
+"""The driver writes a core dump of the device when a kernel faults, and then ends the program.
 
 The dump names the kernel, block, thread and instruction that faulted, with its registers. The program ends in the driver (SIGABRT)
-instead of going on: how it ends says nothing about the failure. On AMD devices ROCm's debug agent writes the waves that stopped.
+instead of continuing, so its exit status says nothing about the failure. On AMD devices ROCm's debug agent writes the waves that stopped.
 """
 
 from __future__ import annotations

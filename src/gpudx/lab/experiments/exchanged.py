@@ -1,7 +1,7 @@
-"""Two arguments of a kernel that have the same type get each other's values, in every launch.
+"""Swaps two kernel arguments of the same type, in every launch.
 
-A program that fails every time and passes with the two swapped passes them in the wrong order. A failure that stays says nothing of
-other arguments. With a variant, another pair is swapped.
+If the program fails every time and passes with the two swapped, it passes them in the wrong order. If it still fails, this says nothing
+about other arguments. With a variant, another pair is swapped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Memory against one of two fences: an access that crosses it is a fault at once."""
+"""Memory next to inaccessible pages: an access that reaches them is a fault at once."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gpudx.model.how import Fence, How
 COST = 1.5
 ALIGN = 4  # of the smallest type that most kernels index by
 PARTS = "GPUDX_PARTS"  # native/opencl/ranges.c
-SHOWN = """A fault of this kind is shown, with kernel, argument and distance. A failure that stays with every allocation fenced, and
-shows nothing, does not come from such an access; accesses inside an allocation are not seen."""
+SHOWN = """Such an access is reported with kernel, argument and distance. If the failure stays with every allocation fenced, and
+nothing is reported, it does not come from such an access; accesses inside an allocation are not seen."""
 
 
 def above(context: Context) -> How:
@@ -31,6 +31,14 @@ def close(context: Context) -> How:
 
 def dumped(context: Context, edge: Literal["high", "low"] = "high") -> How:
     return replace(context.how.under(ABORTING), fence=Fence(edge), dump=True)
+
+
+def serialised(context: Context) -> How:
+    return replace(above(context), serialise=True)
+
+
+def no_red_zones(context: Context) -> str | None:
+    return None if "hip" in context.apis and context.launches else "only HIP has memory with a red zone instead of fences"
 
 
 def no_dump(context: Context) -> str | None:
@@ -50,7 +58,7 @@ ROWS = (
         __name__,
         "fenced",
         COST,
-        f"""Memory against the upper of two fences: an access past its end, or after its free, is a fault at once.
+        f"""Puts inaccessible pages behind each allocation: an access past its end, or after its free, is a fault at once.
 
 {SHOWN}""",
         missing=needs_gpu_calls,
@@ -60,18 +68,29 @@ ROWS = (
         __name__,
         "fenced-dump",
         2.0,
-        """Memory against the upper fence, and a core dump of the device when a kernel meets it.
+        """As fenced, and the driver writes a core dump of the device when a kernel hits the fence.
 
-A fence makes the device stop a kernel, but says only which launch failed. The dump has the instruction and its registers, so that
-address, argument and distance are known, also where the access would have landed in another live buffer without the fence.""",
+The fence alone shows only which launch failed. The dump has the instruction and its registers, and so the address, argument and
+distance, even of an access that would have landed in another live buffer without the fence.""",
         missing=no_dump,
         how=dumped,
     ),
     Row(
         __name__,
+        "fenced-serialised",
+        2.0,
+        """As fenced, with a wait and a check after each launch (HIP).
+
+Where a device cannot map memory, each buffer is followed by a red zone, a known pattern. A write into it is seen only when the program
+waits, and several launches may have made it. A wait after each launch shows which one did.""",
+        missing=no_red_zones,
+        how=serialised,
+    ),
+    Row(
+        __name__,
         "low-fenced",
         COST,
-        f"""Memory against the lower of two fences: an access before its start, or after its free, is a fault at once.
+        f"""Puts inaccessible pages before each allocation: an access before its start, or after its free, is a fault at once.
 
 {SHOWN}""",
         missing=needs_gpu_calls,
@@ -81,9 +100,9 @@ address, argument and distance are known, also where the access would have lande
         __name__,
         "low-fenced-dump",
         2.0,
-        """Memory against the lower fence, and a core dump of the device when a kernel meets it.
+        """As low-fenced, and the driver writes a core dump of the device when a kernel hits the fence.
 
-As with the upper fence: the dump has the instruction and its registers, so that address, argument and distance are known.""",
+The dump has the instruction and its registers, and so the address, argument and distance.""",
         missing=no_dump,
         how=partial(dumped, edge="low"),
     ),
@@ -91,10 +110,10 @@ As with the upper fence: the dump has the instruction and its registers, so that
         __name__,
         "close-fenced",
         COST,
-        """Memory against the upper fence at multiples of four bytes, so that almost no slack lies before the fence.
+        """As fenced, with allocations aligned to only four bytes, so that almost no padding is left before the fence.
 
-An access that lands in the few bytes which the API's alignment leaves behind a buffer meets the fence here. Kernels that load
-vectors from the start of a buffer may need more alignment than this: a fault that is a misaligned access proves nothing.""",
+This catches an access to the few bytes of padding that the API's alignment leaves behind a buffer. Kernels that load vectors from the
+start of a buffer may need more alignment than this: a misaligned access proves nothing here.""",
         missing=needs_gpu_calls,
         how=close,
     ),
@@ -102,11 +121,11 @@ vectors from the start of a buffer may need more alignment than this: a fault th
         __name__,
         "parts-fenced",
         COST,
-        """Each sub-buffer gets memory of its own, against the upper of two fences.
+        """Gives each sub-buffer memory of its own, with inaccessible pages behind it.
 
-Fences stand around whole buffers, so an access that leaves one part and lands in the next meets none. Here it does, and is shown with
-kernel, argument and distance. Made only where a plain run used such buffers by their parts alone, and these do not overlap: then
-nothing else changes. That it shows nothing refutes nothing: accesses before the start of a part are not looked for.""",
+Fences surround whole buffers, so an access that leaves one sub-buffer and lands in the next hits none. Here it does, and kernel,
+argument and distance are known. Used only if a plain run accessed such buffers through sub-buffers that do not overlap: then nothing
+else changes. A clean run refutes nothing: accesses before the start of a sub-buffer are not checked.""",
         missing=no_parts,
         how=by_parts,
     ),

@@ -1,7 +1,7 @@
-"""The program's heap is logged: which block was allocated and freed, when, and from which line.
+"""Logs the program's heap: which block was allocated and freed, when, and from which line.
 
-Transfers and buffers on host memory are compared with the blocks that they lie in. Memory on the stack, in globals, from mmap or from an
-allocator of the program's own is in no block, and nothing is said of it.
+Transfers, and buffers on host memory, are compared with the blocks that they are in. Memory on the stack, in globals, from mmap or from
+the program's own allocator is in no block and is not checked.
 """
 
 from __future__ import annotations

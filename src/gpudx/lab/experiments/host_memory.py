@@ -1,7 +1,7 @@
-"""The recorder compares host memory that kernels are passed, at the launch and before the program next waits.
+"""Compares the host memory that kernels use, at the launch and before the program next waits.
 
-Memory that changed and that no kernel may have written was changed by the host under a running kernel. A clean run says nothing of
-memory that kernels write, of bytes that are not among those compared, and of what the host only reads.
+If it changed, and no kernel can have written it, the host changed it under a running kernel. A clean run says nothing about memory that
+kernels write, about bytes that were not compared, or about reads by the host.
 """
 
 from __future__ import annotations

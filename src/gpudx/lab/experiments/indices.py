@@ -1,7 +1,7 @@
-"""PyTorch's index arguments are compared with the sizes that they index, before each operator that uses them.
+"""Compares PyTorch's index arguments with the sizes that they index, before each operator that uses them.
 
-An index that is out of range is named with its tensor, position and value. Every look waits for the device, so a failure that goes
-depends on timing. A run without a finding says that the indices of operators that Python lines call, in the main thread, were valid.
+An index out of range is reported with its tensor, position and value. Each check waits for the device, so a failure that goes away
+depends on timing. A clean run shows that the indices of operators called from Python lines in the main thread were valid.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The program on Oclgrind's simulated OpenCL device, which checks every access of a kernel, races and barriers.
+"""Runs the program on Oclgrind's simulated OpenCL device, which checks every access of a kernel, races and barriers.
 
-What it reports is real. It is hundreds of times slower than a device, so it is left out for programs with many launches. A clean
-report speaks of this run's data only, and the device is another one than the program's.
+What it reports is real. It is hundreds of times slower than a device, so programs with many launches are left out. A clean run covers
+this run's data only, and the device is not the program's own.
 """
 
 from __future__ import annotations

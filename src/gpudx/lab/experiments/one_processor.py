@@ -1,6 +1,6 @@
-"""All threads on one processor: they take turns instead of running at the same time.
+"""Runs all threads on one processor: they take turns instead of running at the same time.
 
-A rate that changes says that timing matters. One that stays says little: threads still interleave, only more coarsely.
+If the failure rate changes, timing matters. If it stays, this says little: threads still interleave, only more coarsely.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""One host thread: the variables of the common thread pools at 1, test runners set to one test at a time.
+"""Runs with one host thread: sets the variables of common thread pools to 1, and test runners to one test at a time.
 
-A failure that goes comes from threads, or from the timing that they change. A run in which several threads still made GPU calls
-at the same time did not reach what it wanted, and says nothing: threads that the program starts itself know none of these
-variables. Threads that come one after the other are as good as one.
+If the failure goes away, it comes from threads, or from the timing that they change. The run does not count if several threads still
+made GPU calls at the same time: threads that the program starts itself ignore these variables. Threads that run one after the other
+count as one.
 """
 
 from __future__ import annotations

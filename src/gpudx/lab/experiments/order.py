@@ -1,4 +1,4 @@
-"""The two calls of an order finding, run late, in order, or both."""
+"""The two operations of an order finding: delayed, ordered, or both."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HELD, FIRST, SECOND = 1, 2, 4  # bits of a note_at_site
 
 
 def why_missing(context: Context) -> str | None:
-    return None if context.pair else "the record names no two operations without an order, or they cannot be located again"
+    return None if context.pair else "the trace shows no two unordered operations, or they cannot be found again"
 
 
 def under(context: Context, names: tuple[str, ...]) -> How:
@@ -29,7 +29,7 @@ def not_done(context: Context, seen: Seen, wanted: int) -> str | None:
 
 
 def why_no_edge(context: Context) -> str | None:
-    return None if context.edges else "the record names no two operations without an order, or they cannot be located again"
+    return None if context.edges else "the trace shows no two unordered operations, or they cannot be found again"
 
 
 def edges(context: Context) -> tuple[str, ...]:
@@ -66,11 +66,11 @@ ROWS = (
         __name__,
         "edge",
         1.2,
-        """Two operations that nothing orders run in the order of their calls, at every occurrence, by events on the device.
+        """Orders two unordered operations by events on the device, at every occurrence, in the order of their calls.
 
-Only launches of these kernels, or calls of these names, are ordered, and no thread of the program waits. A failure that goes away
-came from this pair or from the time that the waits take; one that stays may come from other pairs, so it refutes nothing. With
-a variant, the pair of another finding is ordered.""",
+Only launches of these kernels, or calls of these names, are ordered, and no thread of the program waits. If the failure goes away, it
+came from this pair or from the time that the waits take. If it stays, it may come from other pairs, so this refutes nothing. With a
+variant, the pair of another finding is ordered.""",
         missing=why_no_edge,
         variants=edges,
         how=ordered,
@@ -81,11 +81,11 @@ a variant, the pair of another finding is ordered.""",
         __name__,
         "held",
         1.5,
-        """The first of two operations that nothing orders begins late, on the device: the second overtakes it.
+        """Delays the first of two unordered operations on the device, so that the second overtakes it.
 
-Only this one operation is delayed, and the program's threads never wait for it. An outcome that changes says that something
-depends on when it runs; that the missing order is what it depends on is said by held-edge. One that stays says only that
-this program's result, exit status and output do not show it: it refutes nothing. The pair is that of the first finding.""",
+Only this operation is delayed, and the program's threads never wait for it. If the outcome changes, something depends on when it runs;
+held-edge shows whether that is the missing order. If it stays, only this program's result, exit status and output do not show the
+race: this refutes nothing. The pair is that of the first finding.""",
         missing=why_missing,
         how=partial(under, names=(HOLD,)),
         without_effect=partial(not_done, wanted=HELD),
@@ -96,10 +96,10 @@ this program's result, exit status and output do not show it: it refutes nothing
         __name__,
         "held-edge",
         1.5,
-        """As held, and the second operation waits for the first: the same delay, with the order that was missing.
+        """As held, but the second operation waits for the first: the same delay, with the missing order added.
 
-It is compared with the runs under held. If what the delay alone changed is gone, the order of these two operations decides.
-If it stays, the program depends on the delay in another way as well, and nothing follows.""",
+It is compared with the runs under held. If the change that the delay alone made is gone, the order of these two operations decides the
+outcome. If it stays, the program depends on the delay in another way as well, and nothing follows.""",
         missing=why_missing,
         how=partial(under, names=(HOLD, EDGE)),
         without_effect=partial(not_done, wanted=HELD | FIRST | SECOND),

@@ -1,7 +1,7 @@
-"""Another device or driver of this machine.
+"""Runs on another device or driver of this machine.
 
-A failure that stays does not come from one device alone. One that goes may hide there: drivers differ in what they refuse and
-in how memory lies.
+If the failure stays, it does not come from one device alone. If it goes away, it may only be hidden: drivers differ in what they refuse
+and in how they lay out memory.
 """
 
 from __future__ import annotations

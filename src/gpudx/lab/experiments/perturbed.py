@@ -1,6 +1,6 @@
-"""Small random delays before launches, others in each run.
+"""Adds small random delays before launches, different ones in each run.
 
-A rate that changes says that timing matters. One that stays does not say that it does not: the delays are short.
+If the failure rate changes, timing matters. If it stays, timing may still matter: the delays are short.
 """
 
 from __future__ import annotations

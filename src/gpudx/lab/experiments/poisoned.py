@@ -1,8 +1,8 @@
-"""Fresh memory holds a pattern instead of what happened to be there, another one in each run.
+"""Fills fresh memory with a pattern, a different one in each run.
 
-A pattern that comes back shows a read of uninitialized memory. Its absence proves nothing: what was computed from it no
-longer looks like it. But where every byte that comes to the program is seen, and all of them and all that it prints are the same
-with numbers below, above and at zero in fresh memory, nothing that it does depends on what that memory holds.
+If the pattern is read back, the program read uninitialized memory. If it is not, this proves nothing: a value computed from it no
+longer looks like it. But if every byte that reaches the program is seen, and all of them and all output are the same with numbers
+below, above and at zero in fresh memory, nothing that the program does depends on what that memory holds.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""CUDA kernels check themselves, in PTX that is rewritten when their module is loaded. Code that is embedded without PTX runs as it is:
-a clean run says nothing of that."""
+"""CUDA kernels check themselves: their PTX is rewritten when the module is loaded. Code that is embedded without PTX runs as it is, so
+a clean run says nothing about it.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +30,10 @@ ROWS = (
     _row(
         "global-races",
         "races",
-        """CUDA kernels keep, for each word of global memory, the block that wrote it last, and report accesses of other blocks.
+        """CUDA kernels remember which block last wrote each word of global memory, and report accesses by other blocks.
 
-What they report is real: two blocks, one of which writes, without an atomic operation or a fence between. Shared memory is not looked
-at, and neither is code that the program has no PTX of.""",
+What they report is real: two blocks, at least one of which writes, without an atomic operation or a fence between them. Shared memory
+and code without PTX are not checked.""",
     ),
     _row(
         "shared-memory",
@@ -40,15 +41,16 @@ at, and neither is code that the program has no PTX of.""",
         """CUDA kernels fill their shared memory with large numbers when a block begins, and check how they use it.
 
 They report reads of shared memory that the block never wrote, plain writes that race with atomic operations of other warps, and calls
-such as __shfl_sync whose mask names lanes that a branch has led elsewhere. The first 16 blocks of each launch are looked at.
-A read of what was not written is only reported where the run fails with these numbers: some programs read more than they use.""",
+such as __shfl_sync whose mask names lanes that took another branch, or that read lanes which have left the kernel. Only the first 16
+blocks of each launch are checked. Undefined values (unwritten shared memory, absent lanes) are large numbers in these runs, and are
+reported only if the outcome changes with them: some programs read more than they use.""",
     ),
     _row(
         "numbers",
         "nan",
-        """CUDA kernels report the first NaN, or infinity, that they make of other numbers.
+        """CUDA kernels report the first NaN or infinity that they compute from other numbers.
 
-The first launch that makes one which is stored is where it comes from. That the program fails because of it is not shown: some programs
-compute NaN on purpose.""",
+The first launch that stores one is where it comes from. This does not show that the program fails because of it: some programs compute
+NaN on purpose.""",
     ),
 )

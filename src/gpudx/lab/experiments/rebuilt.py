@@ -1,8 +1,8 @@
-"""Another flavour of the program (`--rebuild 'make -B CFLAGS=-O0'`), built once in the working directory before its runs.
+"""Runs another build of the program (`--rebuild 'make -B CFLAGS=-O0'`), built once in the working directory.
 
-The program's own file is kept aside and put back after the build and after each run; other files that the build writes stay as
-they are, so a flavour must not share libraries with the program. A failure that goes says that what the build changes matters: code,
-layout or speed. It names no cause, and may only hide it. A build that fails, or gives the same file, says nothing.
+The program's own file is kept aside and put back after the build and after each run; other files that the build writes stay, so the
+other build must not share libraries with the program. If the failure goes away, what the build changes matters: code, layout or
+speed. This names no cause, and may only hide it. A build that fails, or gives the same file, says nothing.
 """
 
 from __future__ import annotations

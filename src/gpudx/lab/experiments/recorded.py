@@ -1,6 +1,6 @@
-"""The program as it is, once more.
+"""Runs the program as it is, once more.
 
-Says how often it fails, which every other experiment is compared with. It says nothing about why.
+Shows how often it fails, which every other experiment is compared with. It says nothing about why.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The program of another revision (`--revision REV --build CMD`), built in a git worktree of its own.
+"""Runs the program of another revision (`--revision REV --build CMD`), built in a git worktree of its own.
 
-Only files of the repository that the command names are taken from there; the working directory, and what the program opens in it,
-stay the user's. A failure that goes says that what was changed since matters: `git bisect` finds it. It names no cause. A build that
+Only files of the repository that the command names are taken from there; the working directory, and what the program opens in it, stay
+the user's. If the failure goes away, a change between the revisions matters: `gpudx bisect` finds it. This names no cause. A build that
 fails, or leaves no program, says nothing.
 """
 

@@ -1,7 +1,7 @@
-"""CUPTI reports every call of the CUDA runtime that fails.
+"""CUPTI reports every failing call of the CUDA runtime.
 
-The runtime refuses some calls by itself, without a driver call that a record could show as failed. What is reported was refused
-there. A run without a report says that no runtime call failed in it.
+The runtime refuses some calls itself, without a driver call that could be recorded. A reported call was refused there. A clean run
+shows that no runtime call failed in it.
 """
 
 from __future__ import annotations

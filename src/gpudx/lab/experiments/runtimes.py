@@ -1,4 +1,4 @@
-"""The program under a setting of its API's own runtime (EXPERIMENTS of a backend). Each only hides a failure when it helps."""
+"""Runs the program under a setting of its API's runtime. Each of them only hides a failure."""
 
 from __future__ import annotations
 
@@ -34,25 +34,26 @@ ROWS = (
     _row(
         "blocking",
         1.5,
-        """Each launch returns when it has ended (CUDA_LAUNCH_BLOCKING=1, HIP_LAUNCH_BLOCKING=1).
+        """Each launch call returns only when its kernel has ended (CUDA_LAUNCH_BLOCKING=1, HIP_LAUNCH_BLOCKING=1).
 
-A failure that goes away depends on order or timing, and is only hidden. One that stays may be reported by another call than before: the
-report moved, not the fault.""",
+If the failure goes away, it depends on order or timing, and is only hidden. If it stays, another call may report it: the report moved,
+not the fault.""",
     ),
     _row(
         "amd-serialised",
         1.5,
-        """The HIP runtime itself waits before and after each launch and each copy (AMD_SERIALIZE_KERNEL=3, AMD_SERIALIZE_COPY=3).
+        """The HIP runtime waits before and after each launch and each copy (AMD_SERIALIZE_KERNEL=3, AMD_SERIALIZE_COPY=3).
 
-Copies wait too, unlike under `serialised`. A failure that goes away depends on the order or timing of launches or copies; this
-names no cause, and hides what it does not fix. Work of other host threads may still overlap.""",
+Copies wait too, unlike under `serialised`. If the failure goes away, it depends on the order or timing of launches or copies. This names
+no cause, and hides the failure without fixing it. Work of other host threads may still overlap.""",
     ),
     _row(
         "without-sdma",
         2.0,
         """Copies are made by kernels instead of the device's copy engines (HSA_ENABLE_SDMA=0).
 
-A failure that goes away depends on how copies by the engines are ordered with other work. It names no cause: which copy must wait, and
-for what, is not said, and copies take another time. One that stays does not come from the engines; copies may still race.""",
+If the failure goes away, it depends on how copies by the engines are ordered with other work. This names no cause: it does not show
+which copy must wait, and for what, and copies take a different time. If it stays, it does not come from the engines; copies may still
+race.""",
     ),
 )

@@ -36,28 +36,28 @@ ROWS = (
     _row(
         "memcheck",
         COST,
-        """Under compute-sanitizer's memcheck: every access of a kernel is checked.
+        """Runs under compute-sanitizer's memcheck, which checks every access of a kernel.
 
 What it reports is real. A clean report says nothing about accesses that stray into another live allocation.""",
     ),
     _row(
         "initcheck",
         COST,
-        """Under compute-sanitizer's initcheck: reads of global uninitialized memory are named.
+        """Runs under compute-sanitizer's initcheck, which finds reads of uninitialized global memory.
 
 What it reports is real. A clean report covers this run's data only.""",
     ),
     _row(
         "racecheck",
         COST,
-        """Under compute-sanitizer's racecheck: accesses of shared memory are checked for hazards.
+        """Runs under compute-sanitizer's racecheck, which finds races in shared memory.
 
 What it reports is real. A clean report says nothing about races in global memory.""",
     ),
     _row(
         "synccheck",
         COST,
-        """Under compute-sanitizer's synccheck: barriers that not all threads reach are named.
+        """Runs under compute-sanitizer's synccheck, which finds barriers that not all threads reach.
 
 What it reports is real. A clean report covers this run's data only.""",
     ),

@@ -1,7 +1,7 @@
-"""The offset of a copy is multiplied by the size of the buffer's elements, for all copies of this size at this offset.
+"""Multiplies the offset of a copy by the size of the buffer's elements, for all copies of this size at this offset.
 
-A program that fails every time and passes with the offset multiplied gives it in elements where bytes are wanted. A failure that stays
-says nothing of other offsets. With a variant, another offset is multiplied.
+If the program fails every time and passes with the offset multiplied, the offset is in elements where bytes are expected. If it still
+fails, this says nothing about other offsets. With a variant, another offset is multiplied.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A wait of our own after each launch, so that no two pieces of work overlap on a queue.
+"""Waits after each launch, so that no two pieces of work overlap on a queue.
 
-A failure that goes away depends on order or timing; one that stays does not come from launches that overlap. That it goes names no
-cause: the wait also slows the host down, and hides what it does not fix.
+If the failure goes away, it depends on order or timing. This names no cause: the wait also slows the host down, and hides the failure
+without fixing it. If it stays, it does not come from overlapping launches.
 """
 
 from __future__ import annotations

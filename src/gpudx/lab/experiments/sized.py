@@ -1,7 +1,7 @@
-"""The same program at other values of one number (`--vary NAME=v1,v2,...`): a smaller and a larger launch.
+"""Runs the program with other values of one number (`--vary NAME=v1,v2,...`): a smaller and a larger launch.
 
-NAME is `{NAME}` in the command, else an environment variable. The plain runs have the last value, at which it should fail. Values
-at which it fails, and at which it does not, say how large it must be, not why. Where they split cleanly the report names the boundary.
+NAME is `{NAME}` in the command, else an environment variable. Plain runs use the last value, which should fail. The values that fail and
+those that pass show how large it must be, not why. If they split cleanly, the report names the boundary.
 """
 
 from __future__ import annotations

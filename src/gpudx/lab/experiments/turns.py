@@ -1,7 +1,7 @@
-"""A thread has a kernel object to itself from its first argument to the end of its launch call.
+"""Gives each thread a kernel object to itself, from its first argument to the end of its launch call.
 
-It removes the sharing of argument values, and nothing else, so a failure that goes comes from this sharing or from the timing
-that the turns change; one that stays does not come from it. A run in which values of two threads still met says nothing.
+This removes the sharing of argument values, and nothing else. If the failure goes away, it comes from this sharing or from the timing
+that taking turns changes. If it stays, it does not. A run in which values of two threads still met does not count.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ COST = 2.0
 VARIABLE = "GPUDX_TURNS"  # native/opencl/turns.h
 SHARED = "kernel-shared-by-threads"
 KEPT = (
-    "threads still used one kernel object at the same time: one kept its turn too long, which a lock in the program can cause"
+    "threads still used one kernel object at the same time: one kept it for too long, which a lock in the program can cause"
 )
 
 

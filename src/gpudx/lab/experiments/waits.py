@@ -1,4 +1,4 @@
-"""A wait of our own before or after some launches only (`--wait-at KERNEL`)."""
+"""Waits before or after some launches only (`--wait-at KERNEL`)."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def _row(side: str) -> Row:
         __name__,
         f"sync-{side}",
         1.5,
-        f"""A wait of our own only {side} the launches of one kernel (`--wait-at KERNEL`), or {side} one launch by its number.
+        f"""Waits only {side} the launches of one kernel (`--wait-at KERNEL`), or {side} one launch by its number.
 
-It narrows down where order or timing matters, once a wait after each launch made the failure go. That it goes away names no cause: the
-wait also slows the host down, and hides what it does not fix. A run in which nothing was waited for says nothing.""",
+This narrows down where order or timing matters, once a wait after each launch made the failure go away. It names no cause: the wait also
+slows the host down, and hides the failure without fixing it. A run without such a wait does not count.""",
         missing=why_missing,
         how=partial(with_waits, side=side),
         variants=launches_named,

@@ -1,7 +1,7 @@
-"""Memory is compared whenever the program has waited: what changed, and was passed to no work of that time, is named.
+"""Compares memory whenever the program has waited, and reports what changed although no work of that time was passed it.
 
-It shows writes that land in other live memory, which no fence meets. Writes that leave the values as they were are not seen, so
-a run that shows nothing refutes nothing.
+This shows writes that land in other live memory, which no fence catches. Writes that leave the values as they were are not seen, so a
+clean run refutes nothing.
 """
 
 from __future__ import annotations

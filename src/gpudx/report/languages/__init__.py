@@ -35,7 +35,7 @@ THEIRS = {
 
 @cache
 def languages() -> tuple[str, ...]:
-    """All that can be asked for."""
+    """All that can be requested."""
     found = (one.name for one in files(__package__).iterdir())
     return (ENGLISH, *sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
 

@@ -1,0 +1,171 @@
+"""A copy or fill was passed a number of elements where it takes bytes, so that only the first part of a buffer was written.
+
+cudaMemcpy, cudaMemset, cudaMemcpyToSymbol, hipMemcpy and clEnqueueWriteBuffer count bytes. `n` instead of `n * sizeof(float)` writes the
+first quarter; the rest keeps what it held, which is often zeros, so that results are merely wrong.
+
+Example:
+
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMemcpy(x, host, n, cudaMemcpyHostToDevice);          // n bytes: a quarter
+    scale<<<blocks, 256>>>(x, n);
+
+Fix it by multiplying with the size of an element.
+
+Reported where the numbers agree: the bytes written from the start are the number of the buffer's elements, nothing else writes the
+rest before a kernel is passed the buffer, and that launch is passed the same number. An error where the element's size is known from the
+kernel's declaration; a warning where it is not, of fills (the kernel may write the buffer anyway), and of variables of a module, which
+programs also set in part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import MOST
+from gpudx.facts import Facts
+from gpudx.facts.accesses import WRITE
+from gpudx.facts.allocated import allocation_of
+from gpudx.facts.given_memory import uses
+from gpudx.facts.objects import KINDS
+from gpudx.model import Cause, Evidence, Finding, Severity
+from gpudx.model.cause_kinds import FIXED
+from gpudx.text import plural
+
+ID = "bytes-for-elements"
+NEEDS_EVERY_CALL = True
+CAUSE = Cause(
+    id=ID,
+    title="A copy or fill was passed elements instead of bytes",
+    refutes_if="The kernel uses only the part that was written, or something unrecorded wrote the rest.",
+    fix=("Multiply the count by the size of an element: these calls take bytes.",),
+    predicts=(("recorded", "the bytes written are the number of elements that the launch is passed"),),
+    kind=FIXED,
+)
+LEAST = 16  # bytes: smaller numbers agree by chance
+ELEMENTS = (2, 4, 8, 16)
+LIKELY = (4, 8)  # where no declaration says it
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per buffer and per variable."""
+    yield from islice(chain(_buffers(facts), _variables(facts)), MOST)
+
+
+def _buffers(facts: Facts) -> Iterator[Finding]:
+    table = uses(facts)
+    for obj in _written_in_part(facts).tolist():
+        mine = table[table["object"] == obj]
+        launches = mine[(mine["argument"] >= 0) & ~mine["inside"]]
+        if len(launches) and (finding := _buffer(facts, obj, mine, launches[0])):
+            yield finding
+
+
+def _written_in_part(facts: Facts) -> NDArray[np.int64]:
+    """Buffers of which the host wrote as many bytes as they have elements: few, so that the rest can take its time."""
+    table, objects = uses(facts), facts.objects.table
+    kinds = np.isin(objects["kind"], [KINDS.index("buffer"), KINDS.index("memory")])
+    whole = kinds & (objects["size"] >= LEAST * 2) & (objects["host_ptr"] == 0)
+    writes = table[whole[table["object"]] & (table["argument"] < 0) & ((table["how"] & WRITE) != 0)]
+    last = np.zeros(len(objects), np.uint64)
+    np.maximum.at(last, writes["object"], writes["end"].astype(np.uint64))
+    fits = np.any([last * np.uint64(one) == objects["size"] for one in ELEMENTS], axis=0)
+    return np.flatnonzero(whole & fits & (last >= LEAST))
+
+
+def _buffer(facts: Facts, obj: int, mine: NDArray[np.void], use: np.void) -> Finding | None:
+    written = _first_part(mine, int(facts.objects.table["size"][obj]))
+    if written is None or int(written["position"]) > int(use["position"]) or int(use["begin"]):
+        return None
+    if (mine["argument"] >= 0)[mine["position"] < use["position"]].any():
+        return None
+    count, element = int(written["end"]), int(facts.objects.table["size"][obj]) // int(written["end"])
+    launch = facts.launches.at_position(int(use["position"]))
+    index = _argument_with(facts, launch, count) if launch is not None else None
+    if launch is None or index is None:
+        return None
+    info = facts.launches.info(launch)
+    declared = info.args.get(int(use["argument"])) if info else None
+    known = declared.element if declared else None
+    if known not in (None, element) or (known is None and element not in LIKELY):
+        return None
+    fill = facts.trace.info(int(written["position"])).does == "fill"
+    site, taken = facts.sites.at(int(written["position"])), facts.sites.at(int(use["position"]), argument=int(use["argument"]))
+    severity: Severity = "error" if known and not fill else "warning"
+    label, size = facts.objects.label(obj), int(facts.objects.table["size"][obj])
+    return Finding(
+        id=ID,
+        severity=severity,
+        message=(
+            f"{site.call} (call {site.number}) wrote {count:,} of {size:,} bytes of {label}; {count:,} is its number of {element}-byte "
+            f"elements, which kernel {taken.kernel} is passed as argument {index}: the call takes bytes."
+        ),
+        evidence=(
+            Evidence(f"nothing else wrote {label} before launch {taken.launch}", (site.number, taken.number)),
+            Evidence(f"{count:,} x {element} bytes = {size:,}, the size of {label}", (site.number,)),
+            Evidence(f"launch {taken.launch} was passed {count:,} as argument {index}", (taken.number,)),
+        ),
+        site=site,
+        others=(taken,),
+        allocation=allocation_of(facts, obj, needed=size),
+        causes=(ID,),
+        facts=(("call", site.call), ("kernel", taken.kernel or "")),
+    )
+
+
+def _first_part(mine: NDArray[np.void], size: int) -> np.void | None:
+    """The write from the start, where it is all that the host ever wrote, and as many bytes as there are elements."""
+    writes = mine[(mine["argument"] < 0) & ((mine["how"] & WRITE) != 0)]
+    if not len(writes) or writes["begin"].any() or len(np.unique(writes["end"])) != 1:
+        return None
+    count = int(writes["end"][0])
+    return writes[0] if count >= LEAST and any(count * one == size for one in ELEMENTS) else None
+
+
+def _argument_with(facts: Facts, launch: int, number: int) -> int | None:
+    for value in facts.launches.values(launch):
+        data = bytes(value["bytes"])
+        if len(data) in (4, 8) and int(value["object"]) < 0 and int.from_bytes(data, "little") == number:
+            return int(value["index"])
+    return None
+
+
+def _variables(facts: Facts) -> Iterator[Finding]:
+    """Of a variable of a module there may be several objects, one for each time that its address was asked for."""
+    table, objects = uses(facts), facts.objects.table
+    variables = facts.objects.rows_of("global")
+    variables = variables[objects["size"][variables] >= LEAST * 2]
+    for handle in np.unique(objects["handle"][variables]).tolist():
+        rows = variables[objects["handle"][variables] == handle]
+        mine = table[np.isin(table["object"], rows)]
+        written = _first_part(mine, int(objects["size"][rows[0]]))
+        later = written is not None and (facts.launches.position > int(written["position"])).any()
+        if written is not None and later and int(objects["size"][rows[0]]) // int(written["end"]) in LIKELY:
+            yield _variable(facts, int(rows[-1]), written)
+
+
+def _variable(facts: Facts, obj: int, written: np.void) -> Finding:
+    site, size, count = facts.sites.at(int(written["position"])), int(facts.objects.table["size"][obj]), int(written["end"])
+    name = facts.trace.array(int(facts.objects.table["born"][obj]), "name").rstrip(b"\0").decode("utf-8", "replace")
+    label = f"variable {name}" if name else facts.objects.label(obj)
+    element = size // count
+    return Finding(
+        id=ID,
+        severity="warning",
+        message=(
+            f"{site.call} (call {site.number}) wrote {count:,} of {size:,} bytes of {label}, and nothing wrote the rest: {count:,} is its "
+            f"number of {element}-byte elements, and the call takes bytes."
+        ),
+        evidence=(
+            Evidence(f"{count:,} x {element} bytes = {size:,}, the size of {label}", (site.number,)),
+            Evidence(f"{plural(size - count, 'byte')} of it were not written", (site.number,)),
+        ),
+        site=site,
+        allocation=allocation_of(facts, obj),
+        causes=(ID,),
+        facts=(("call", site.call), ("variable", name)),
+    )

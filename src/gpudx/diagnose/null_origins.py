@@ -1,0 +1,93 @@
+"""A kernel used a null pointer, and a call that should have made the memory was refused: one fault, whose cause is the refusal.
+
+The status of the call was not looked at, so the program passed on the NULL that it got. "Allocate the memory" is wrong advice then: the
+program did try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gpudx.diagnose.surface import pid_of
+from gpudx.facts import Facts
+from gpudx.model import Attribution, Evidence, Finding, Site
+
+NULL = "null-pointer"
+MEMORY = ("handle:mem", "pointer")  # results of calls that make memory
+UNSPECIFIC = ("failed-call", "ignored-error")  # detectors that know the status only
+USED = "A kernel used the NULL that the program got from this call."
+PERHAPS = "A kernel used a NULL, which this call may have left; the trace does not show how the program came by it."
+
+
+def traced_back(findings: Sequence[Finding], processes: Sequence[Facts]) -> tuple[Finding, ...]:
+    """The findings, with observed uses of a null pointer told as part of the refused creation that left it."""
+    by_pid = {facts.trace.pid: facts for facts in processes}
+    found: list[Finding] = list(findings)
+    told: set[int] = set()  # places in `found` that have a use already: later ones are the same story
+    for used in sorted(filter(_is_use, findings), key=lambda one: one.site.number if one.site else 0):
+        facts = by_pid.get(pid_of(used))
+        refused = sorted(_refused(findings, used, facts), key=_rank) if facts else []
+        if not refused or facts is None:
+            continue
+        at = findings.index(refused[0])
+        if at not in told:
+            whose: Attribution = "this" if _is_only_origin(refused, used, facts) else "probable"
+            found[at] = _with_use(refused[0], used, whose)
+        told.add(at)
+        found[findings.index(used)] = found[at]
+    return tuple({id(one): one for one in found}.values())
+
+
+def _is_use(finding: Finding) -> bool:
+    """Did a kernel access memory through an argument that is null? A pointer that it loaded is not what a call returned."""
+    launch = finding.site is not None and finding.site.launch is not None and finding.site.argument is not None
+    return launch and finding.certainty == "observed" and finding.causes[:1] == (NULL,)
+
+
+def _refused(findings: Sequence[Finding], used: Finding, facts: Facts) -> Iterator[Finding]:
+    """Findings of calls that should have made memory before the launch and were refused."""
+    assert used.site is not None
+    for one in findings:
+        site = one.site
+        if site is None or one.scope != "fault" or pid_of(one) != pid_of(used) or site.number >= used.site.number:
+            continue
+        if site.status not in (None, "in flight") and _makes_memory(facts, site):
+            yield one
+
+
+def _makes_memory(facts: Facts, site: Site) -> bool:
+    info = facts.trace.info(site.number - 1)
+    return info.name == site.call and info.does == "create" and dict(info.fields).get("result", "") in MEMORY
+
+
+def _is_only_origin(refused: Sequence[Finding], used: Finding, facts: Facts) -> bool:
+    """Were calls refused at one place only, and did none like it succeed afterwards, as where a program tries again with less?"""
+    sites = [one.site for one in refused if one.site]
+    assert used.site is not None
+    again = facts.trace.select(facts.trace.info(sites[0].number - 1))
+    again = again[(again >= sites[0].number) & (again < used.site.number)]
+    succeeded = bool((facts.trace.column("status", again) == 0).any())
+    return len({(one.source, one.call) for one in sites}) == 1 and not succeeded
+
+
+def _rank(finding: Finding) -> tuple[bool, int]:
+    """One that says which value was wrong first, then the earliest."""
+    assert finding.site is not None
+    return finding.id in UNSPECIFIC, finding.site.number
+
+
+def _with_use(refused: Finding, used: Finding, whose: Attribution) -> Finding:
+    assert used.site is not None and refused.site is not None
+    kernel = f"kernel {used.site.kernel} (launch {used.site.launch})"
+    passed = Evidence(f"{kernel} was passed NULL as argument {used.site.argument} instead", (used.site.number,))
+    seen = tuple(one for one in used.evidence if one not in refused.evidence)[:1]
+    return replace(
+        refused,
+        severity="error",
+        evidence=(*refused.evidence[:1], passed, *refused.evidence[1:], *seen),
+        others=(*refused.others, used.site),
+        certainty="observed",
+        attribution=whose,
+        because=USED if whose == "this" else PERHAPS,
+    )

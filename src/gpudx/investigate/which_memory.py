@@ -1,0 +1,158 @@
+"""A launch that faults every time, on a device that reports no address: is it freed memory, or memory past the end of a buffer?
+
+Two experiments answer that. Each removes one kind of fault: `kept` keeps freed memory, `roomy` puts room behind buffers. Exactly one of
+them must pass, twice, and the plain runs before and after must fail in the same launch. Both also change what fresh memory holds, which a
+program may read by mistake: with zeros in fresh memory it must still fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from gpudx.causes import every as every_cause
+from gpudx.causes import tells
+from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of, freed_before
+from gpudx.investigate.observed import PLAIN, Observed, observed
+from gpudx.investigate.ordered import Wanted
+from gpudx.investigate.prediction import TWICE
+from gpudx.investigate.uninitialized import POISONED
+from gpudx.lab.experiments.memory_kept import KEPT, ROOMY
+from gpudx.model import Case, Diagnosis, Evidence, Investigation, Trial
+from gpudx.text import capital, plural
+
+FREED, OUTSIDE = "use-after-free", "out-of-bounds-access"
+CAUSE = {KEPT: FREED, ROOMY: OUTSIDE}
+WHY = {KEPT: "whether the fault is in freed memory", ROOMY: "whether the fault is past the end of a buffer"}
+AGAIN = "whether it still fails without the change"
+ZEROS = "whether it still fails with zeros in fresh memory"
+DID = {KEPT: "freed memory kept", ROOMY: "room behind every buffer"}
+NOT_SEEN = {
+    KEPT: "the fault is not in freed memory: the program still fails when what it frees stays allocated",
+    ROOMY: "the fault is not a short way past the end of a buffer: the program still fails with 1 MiB or more of room behind each",
+}
+
+
+def next_run(state: Investigation, runnable: Collection[str]) -> Wanted | None:
+    """Each of the two once, the one that passes once more, and plain runs around them."""
+    seen = observed(state.trials)
+    if not _fails_always(seen[PLAIN]) or _launch(state.before) is None:
+        return None
+    able = [name for name in CAUSE if name in runnable]
+    untried = next((name for name in able if name not in seen), None)
+    if untried:
+        return Wanted(untried, 1, WHY[untried])
+    name = _only_pass(seen)
+    if name is None:
+        return None
+    if POISONED not in seen:
+        return Wanted(POISONED, 1, ZEROS) if POISONED in runnable else None
+    if not _fails_always(seen[POISONED]):
+        return None
+    if len(seen[name].trials) < TWICE:
+        return Wanted(name, TWICE, WHY[name])
+    return Wanted(PLAIN, TWICE, AGAIN) if len(seen[PLAIN].trials) < TWICE else None
+
+
+def entry(state: Investigation, trial: Trial, case: Case, processes: Sequence[Facts]) -> Diagnosis | None:
+    """Once it is decided; `case` is the plain run that completes the decision."""
+    seen = observed((*state.trials, trial))
+    name = _only_pass(seen)
+    if name is None or not _decided(seen, name) or _launch(case.diagnosis) != _launch(state.before):
+        return None
+    known = _suspect(case.diagnosis, name)
+    if known is None:
+        return None
+    there = " in this launch" if known.guilty and known.guilty.launch else ""
+    evidence = (
+        Evidence(f"with {DID[name]}: {plural(seen[name].rate.runs, 'run')}, no failure"),
+        Evidence(f"without this change: {plural(seen[PLAIN].rate.runs, 'run')}, all of which failed{there}"),
+        Evidence(_controls([DID[other] for other in CAUSE if other != name and other in seen])),
+    )
+    reason = f"The failure is gone in every run with {DID[name]}, and comes back without that."
+    shown = replace(known, status="confirmed", evidence=(*evidence, *known.evidence), reason=reason, observed=True)
+    return _named(shown, name, processes)
+
+
+def _controls(others: Sequence[str]) -> str:
+    """What else was changed, without an effect."""
+    return f"with {' or '.join([*others, 'zeros in fresh memory'])} it still fails"
+
+
+def was_asked(trials: Sequence[Trial]) -> bool:
+    return any(trial.experiment in CAUSE for trial in trials)
+
+
+def ruled_out(trials: Sequence[Trial]) -> tuple[Evidence, ...]:
+    """What a fault that neither experiment removes is not."""
+    seen = observed(trials)
+    return tuple(Evidence(NOT_SEEN[name]) for name in CAUSE if name in seen and _fails_always(seen[name]))
+
+
+def _decided(seen: dict[str, Observed], name: str) -> bool:
+    plain, zeros = seen[PLAIN], seen.get(POISONED)
+    often = plain.rate.runs >= TWICE and seen[name].rate.runs >= TWICE and plain.after(seen[name]).rate.failures > 0
+    return often and _fails_always(plain) and zeros is not None and _fails_always(zeros)
+
+
+def _only_pass(seen: dict[str, Observed]) -> str | None:
+    """The one that passes, if the other, where it was run, does not."""
+    passing = [name for name in CAUSE if name in seen and _passes(seen[name])]
+    failing = all(_fails_always(seen[name]) for name in CAUSE if name in seen and name not in passing)
+    return passing[0] if len(passing) == 1 and failing else None
+
+
+def _passes(one: Observed) -> bool:
+    return all(trial.outcome == "passed" for trial in one.trials)
+
+
+def _fails_always(one: Observed) -> bool:
+    return bool(one.trials) and all(trial.outcome == "reproduced" for trial in one.trials)
+
+
+def _launch(entries: Sequence[Diagnosis]) -> tuple[str, str | None, int | None] | None:
+    """What the first entry accuses: call, kernel and launch, or the call that launches a graph or frees. Numbers of calls differ where
+    stacks are recorded."""
+    guilty = entries[0].guilty if entries else None
+    return (guilty.call, guilty.kernel, guilty.launch) if guilty and guilty.number is not None else None
+
+
+def _suspect(entries: Sequence[Diagnosis], name: str) -> Diagnosis | None:
+    """The entry that the experiment confirms: one that names such memory, else the one that says where the device faulted."""
+    first = entries[0] if entries else None
+    named = [one for one in entries if one.guilty and one.guilty.allocation and _is_freed(one) == (name == KEPT)]
+    if named and tells(named[0].cause) != "access":
+        return named[0]
+    if first is None or first.guilty is None or tells(first.cause) != "access":
+        return None
+    cause = every_cause()[CAUSE[name]]
+    kernel = first.guilty.kernel or "A kernel"
+    where = f"Launch {first.guilty.launch:,} of kernel {kernel}" if first.guilty.launch else f"The graph of call {first.guilty.number}"
+    did = "accessed memory that had been freed" if name == KEPT else "accessed memory past the end of a buffer"
+    return replace(first, cause=cause.id, summary=f"{where} {did}.", refutes_if=cause.refutes_if, fix=cause.fix)
+
+
+def _is_freed(entry: Diagnosis) -> bool:
+    """Is it about memory that was freed, or about the call that freed it?"""
+    guilty = entry.guilty
+    return bool(guilty and guilty.allocation and (guilty.allocation.state == "freed" or "Free" in guilty.call))
+
+
+def _named(entry: Diagnosis, name: str, processes: Sequence[Facts]) -> Diagnosis:
+    """With the buffer, where only one had been freed by then."""
+    guilty = entry.guilty
+    if name != KEPT or guilty is None or guilty.allocation is not None or guilty.number is None:
+        return entry
+    rows = [(facts, row) for facts in processes for row in freed_before(facts, guilty.number)]
+    if len(rows) != 1:
+        more = Evidence(f"{plural(len(rows), 'buffer')} had been freed before this launch") if rows else None
+        return replace(entry, evidence=(*entry.evidence, more)) if more else entry
+    facts, row = rows[0]
+    memory = allocation_of(facts, row, "freed")
+    if memory is None:
+        return entry
+    gone = facts.sites.at(int(facts.objects.table["gone"][row]))
+    line = f" at {gone.source.rpartition('/')[2]}" if gone.source else ""
+    said = f"{capital(facts.memory.describe(row))} is the only one that had been freed by then ({gone.call}{line})."
+    return replace(entry, guilty=replace(guilty, allocation=memory), summary=f"{entry.summary} {said}", root=gone)

@@ -1,0 +1,55 @@
+"""Keeps freed memory allocated, or adds room behind each allocation: which memory does a launch that always faults access?
+
+For devices that report a fault without an address. Each of the two removes one kind of fault and leaves the others.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from gpudx.lab.experiments import Context, Row
+from gpudx.model.how import How
+
+KEPT, ROOMY = "kept", "roomy"
+VARIABLE = "GPUDX_MEMORY"  # native/hip/room.c
+COST = 1.2
+
+
+def missing(context: Context) -> str | None:
+    if "hip" not in context.apis:
+        return "the program makes no HIP calls"
+    return None if context.launches else "the program makes no launch"
+
+
+def nothing_freed(context: Context) -> str | None:
+    return missing(context) or (None if context.frees else "the program frees no device memory")
+
+
+def under(context: Context, setting: str) -> How:
+    return context.how.under({VARIABLE: setting})
+
+
+ROWS = (
+    Row(
+        __name__,
+        KEPT,
+        COST,
+        """Keeps the device memory that the program frees allocated (HIP).
+
+If the fault goes away, it was in freed memory, or next to it. If it stays, it was not, as long as no more than half of the device's
+memory was kept.""",
+        missing=nothing_freed,
+        how=partial(under, setting="freed"),
+    ),
+    Row(
+        __name__,
+        ROOMY,
+        COST,
+        """Adds room behind each allocation: as much as its own size, from 1 MiB to 256 MiB (HIP).
+
+If the fault goes away, it was an access past the end of a buffer, or to memory that has moved. If it stays, it was not
+within that room.""",
+        missing=missing,
+        how=partial(under, setting="room"),
+    ),
+)

@@ -1,0 +1,89 @@
+"""Copies and fills that were passed elements instead of bytes; synthetic traces."""
+
+from __future__ import annotations
+
+import pytest
+from support.cuda_world import CudaWorld
+from support.detecting import Look
+
+from gpudx.model import Finding
+
+ID = "bytes-for-elements"
+SCALE = "_Z5scalePfi"
+N = 1000
+
+
+@pytest.fixture
+def cuda(schema: str) -> CudaWorld:
+    return CudaWorld(schema)
+
+
+def of(found: list[Finding]) -> list[Finding]:
+    return [one for one in found if one.id == ID]
+
+
+def up(cuda: CudaWorld, memory: int, size: int) -> int:
+    return cuda.call("cuMemcpyHtoD_v2", dst=memory, src=0x5000, size=size)
+
+
+def test_a_copy_of_elements(cuda: CudaWorld, look: Look) -> None:
+    memory = cuda.alloc(4 * N)
+    copy = up(cuda, memory, N)
+    cuda.launch(cuda.kernel(SCALE, [8, 4]), [memory, N])
+    (one,) = of(look(cuda))
+    assert one.severity == "error" and one.site is not None and one.site.number == copy + 1
+    assert "wrote 1,000 of 4,000 bytes of memory #1" in one.message and "argument 1" in one.message
+
+
+@pytest.mark.parametrize(
+    ("size", "copied", "number"),
+    [
+        (4 * N, 4 * N, N),  # all of it
+        (4 * N, N, N // 4),  # a quarter, and the kernel is told so
+        (8 * N, N, N),  # floats do not have 8 bytes
+        (4 * N, 2 * N, N),
+    ],
+)
+def test_parts_that_are_meant_are_silent(cuda: CudaWorld, look: Look, size: int, copied: int, number: int) -> None:
+    memory = cuda.alloc(size)
+    up(cuda, memory, copied)
+    cuda.launch(cuda.kernel(SCALE, [8, 4]), [memory, number])
+    assert not of(look(cuda))
+
+
+def test_a_buffer_that_is_written_in_parts_is_silent(cuda: CudaWorld, look: Look) -> None:
+    memory, kernel = cuda.alloc(4 * N), cuda.kernel(SCALE, [8, 4])
+    up(cuda, memory, N)
+    up(cuda, memory + N, 3 * N)
+    cuda.launch(kernel, [memory, N])
+    assert not of(look(cuda))
+
+
+def test_a_buffer_that_a_kernel_wrote_before_is_silent(cuda: CudaWorld, look: Look) -> None:
+    memory, kernel = cuda.alloc(4 * N), cuda.kernel(SCALE, [8, 4])
+    cuda.launch(kernel, [memory, N])
+    up(cuda, memory, N)
+    cuda.launch(kernel, [memory, N])
+    assert not of(look(cuda))
+
+
+def test_a_fill_of_elements_is_a_warning(cuda: CudaWorld, look: Look) -> None:
+    memory = cuda.alloc(4 * N)
+    cuda.call("cuMemsetD8_v2", dst=memory, count=N)
+    cuda.launch(cuda.kernel(SCALE, [8, 4]), [memory, N])
+    (one,) = of(look(cuda))
+    assert one.severity == "warning"
+
+
+@pytest.mark.parametrize(("copied", "loud"), [(64, True), (256, False), (128, False), (100, False)])
+def test_a_variable_of_a_module(cuda: CudaWorld, look: Look, copied: int, loud: bool) -> None:
+    asked = {"program": cuda.module, "size": 256, "texts": {"name": "c_taps"}}
+    taps = cuda.create("cuModuleGetGlobal_v2", result=0x7E0000000000, **asked)
+    cuda.create("cuModuleGetGlobal_v2", result=taps, **asked)
+    memory = cuda.alloc(4096)
+    up(cuda, taps, copied)
+    cuda.launch(cuda.kernel(SCALE, [8, 4]), [memory, 1024])
+    found = of(look(cuda))
+    assert bool(found) is loud
+    if found:
+        assert found[0].severity == "warning" and "wrote 64 of 256 bytes of variable c_taps" in found[0].message

@@ -1,0 +1,82 @@
+"""A kernel that used NULL, and the refused call that should have made its memory: one story, told of the call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.detecting import Make
+from support.synthetic import GLOBAL, Arg, World
+
+from gpudx.detectors import Run, detect_all
+from gpudx.diagnose.judge import diagnose
+from gpudx.diagnose.null_origins import traced_back
+from gpudx.facts import Facts, derive
+from gpudx.model import Access, Diagnosis, Evidence, Finding, Outcome
+
+TOO_LARGE, NO_MEMORY = -61, -4
+CRASHED = Outcome("signal", "The program died of SIGSEGV.", signal="SIGSEGV")
+
+
+def used_null(facts: Facts, launch: int) -> Finding:
+    """What checks inside a kernel report of an argument that is no buffer."""
+    return Finding(
+        id="kernel-check-bounds", severity="error", message="Kernel inject read 4 bytes through NULL.",
+        evidence=(Evidence("work-item (0, 0, 0) reported it"),), site=facts.sites.at(launch, argument=0), causes=("null-pointer",),
+        facts=(("launch", str(launch)),), certainty="observed", access=Access(kind="read", kernel="inject"),
+    )  # fmt: skip
+
+
+def verdict(process: World, folder: Path, launches: list[int]) -> tuple[Diagnosis, ...]:
+    """Of a run in which these launches used a NULL."""
+    facts = derive(process.write(folder / "1-0.gdx"))
+    found = [*detect_all(facts, Run(CRASHED)), *(used_null(facts, launch) for launch in launches)]
+    return diagnose(traced_back(found, [facts]), CRASHED)
+
+
+def launched(process: World, handle: int) -> int:
+    kernel = process.kernel("inject", [Arg("float*", "u", GLOBAL)])
+    process.set_arg(kernel, 0, handle)
+    return process.launch(kernel, [16])
+
+
+@pytest.mark.parametrize("status", [TOO_LARGE, NO_MEMORY])
+@pytest.mark.parametrize("before", [0, 1, 3])
+@pytest.mark.parametrize("uses", [1, 2])
+def test_the_refused_call_leads(world: Make, tmp_path: Path, status: int, before: int, uses: int) -> None:
+    """Whatever else the program made, and however many launches used the NULL."""
+    process = world()
+    for size in range(before):
+        process.buffer(64 * (size + 1))
+    process.buffer(1 << 44, result=0, status=status)
+    places = [launched(process, 0) for _ in range(uses)]
+    first, *others = verdict(process, tmp_path, places)
+    assert (first.status, first.guilty and first.guilty.call) == ("confirmed", "clCreateBuffer")
+    assert any("kernel inject (launch 1) was passed NULL as argument 0" in one.text for one in first.evidence)
+    assert not any(one.cause == "null-pointer" for one in others)
+
+
+def test_a_program_that_tried_again_is_not_certain(world: Make, tmp_path: Path) -> None:
+    process = world()
+    process.buffer(1 << 44, result=0, status=NO_MEMORY)
+    process.buffer(1 << 20)
+    first = verdict(process, tmp_path, [launched(process, 0)])[0]
+    assert (first.cause, first.status) == ("ignored-error", "likely")
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_without_a_refusal_before_the_launch_the_null_is_the_news(world: Make, tmp_path: Path, late: bool) -> None:
+    process = world()
+    process.buffer(64)
+    at = launched(process, 0)
+    if late:
+        process.buffer(1 << 44, result=0, status=NO_MEMORY)
+    first = verdict(process, tmp_path, [at])[0]
+    assert (first.cause, first.status) == ("null-pointer", "confirmed")
+
+
+def test_a_refused_kernel_leaves_no_null_buffer(world: Make, tmp_path: Path) -> None:
+    process = world()
+    process.call("clCreateKernel", program=process.program, result=0, status=-46, texts={"kernel_name": "nope"})
+    first = verdict(process, tmp_path, [launched(process, 0)])[0]
+    assert first.cause == "null-pointer"

@@ -1,0 +1,38 @@
+"""What a failing program printed last, for investigations that keep its output in a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpudx.lab.outcome import outcome
+from gpudx.lab.recorded import RunResult
+from gpudx.model.how import How
+
+
+def run(output: Path | None, status: int = 1) -> RunResult:
+    return RunResult(("app",), "app", 1, status, None, False, 0.1, Path("traces"), (), how=replace(How(), output=output))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"step 1\nmax error 3.5 at 17\n", "max error 3.5 at 17"),
+        (b"app: job.txt: No such file or directory\nself test passed\n", "app: job.txt: No such file or directory"),
+        (b"one\ntwo\n\n", "two"),
+        (b"x" * 10_000, "x" * 160),
+        (b"\xff\xfe\n", "\ufffd\ufffd"),
+        (b"", ""),
+    ],
+)
+def test_the_last_complaint_else_the_last_line(tmp_path: Path, text: bytes, said: str) -> None:
+    (tmp_path / "output.txt").write_bytes(text)
+    assert outcome(run(tmp_path / "output.txt")).said == said
+
+
+def test_nothing_of_programs_that_passed_or_whose_output_was_not_kept(tmp_path: Path) -> None:
+    (tmp_path / "output.txt").write_text("done\n")
+    assert outcome(run(tmp_path / "output.txt", 0)).said == ""
+    assert outcome(run(None)).said == outcome(run(tmp_path / "gone")).said == ""

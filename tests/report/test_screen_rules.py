@@ -1,0 +1,90 @@
+"""What holds for every first screen: its rows on the terminal, and commands and paths that can be pasted."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+import pytest
+from sample_cases import DIAGNOSIS, FULL
+
+from gpudx.model import Access, Case, Evidence, Guilty, Investigation
+from gpudx.report import Page
+from gpudx.report.layout import cells, height, named, table, wrapped
+from gpudx.report.screen import MOST_ROWS, SHORT_ROWS, render
+
+INSTALL = "pip install 'gpudx[opencl]'"
+LACKS = (("fenced", "the program makes no CUDA calls"), ("checked", f"The checks inside OpenCL kernels need libclang: {INSTALL}."))
+LONG = "/data/" + "long-folder-name/" * 8
+NO_CAUSE = replace(DIAGNOSIS, cause="unexplained", status="inconclusive", summary="No recorded call explains it.", guilty=None, victim=None)
+SETTLED = replace(DIAGNOSIS, access=Access(kind="write", by="kernel", kernel="restore_q4_0"))
+
+
+def shown(case: Case, width: int = 80) -> list[str]:
+    return render(case, Page(width)).splitlines()
+
+
+def investigated(case: Case, **more: object) -> Case:
+    return replace(case, investigation=replace(Investigation(0.99, symptom="crash", not_run=LACKS), **more))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+@pytest.mark.parametrize("folder", ["/cases/one", LONG])
+def test_rows_of_the_terminal_are_counted(width: int, folder: str) -> None:
+    """A command that is longer than a line takes two rows."""
+    case = replace(
+        FULL,
+        directory=f"{folder}case",
+        command=(f"{folder}app", *("--option", "value") * 20),
+        diagnosis=(replace(DIAGNOSIS, status="likely", evidence=tuple(Evidence(f"fact {n} {'word ' * 15}") for n in range(9))),),
+    )
+    lines = shown(case, width)
+    assert height(lines, width) <= MOST_ROWS
+    assert any(shlex.join(["gpudx", "investigate", "--", *case.command]) in line for line in lines)
+    five = shown(replace(case, directory="/c", command=("./app",), diagnosis=(NO_CAUSE,), findings=()), width)
+    assert height(five, width) <= SHORT_ROWS and five[-1] == "  next: gpudx investigate -- ./app"
+
+
+def test_paths_and_commands_are_never_broken() -> None:
+    place = "/srv/my project with spaces/größe und 메모리/app.cu:88"
+    guilty = replace(DIAGNOSIS.guilty or Guilty("opencl"), source=place)
+    entry = replace(DIAGNOSIS, guilty=guilty, summary=f"A byte size was passed to restore_q4_0 at {place} where a buffer belongs.")
+    case = replace(FULL, diagnosis=(replace(entry, fix=("Run `gpudx run --fence --stacks -- ./app --layers 4` and compare.",)),))
+    for width in (60, 80, 100):
+        text = shown(case, width)
+        assert any(place in line for line in text)
+        assert any("`gpudx run --fence --stacks -- ./app --layers 4`" in line for line in text)
+
+
+def test_a_tool_that_would_have_helped_is_the_next_step() -> None:
+    """Without a cause, and with one whose line in the kernel is not known; not where nothing is open."""
+    case = replace(FULL, directory="one", diagnosis=(NO_CAUSE,), findings=())
+    assert shown(investigated(case))[-1] == f"  next: {INSTALL} && gpudx investigate one"
+    with_cause = replace(FULL, diagnosis=(SETTLED,))
+    assert any(f"{INSTALL} && gpudx run --sanitize -- ./app --layers 4" in line for line in shown(investigated(with_cause)))
+    known = replace(SETTLED, access=replace(SETTLED.access or Access(), source="<kernel>:4"))
+    for silent in (
+        investigated(replace(FULL, diagnosis=(known,))),
+        investigated(with_cause, symptom="settled"),
+        investigated(with_cause, not_run=LACKS[:1]),
+    ):
+        assert not any("pip install" in line for line in shown(silent))
+
+
+def test_after_a_passing_investigation_the_user_can_say_what_is_right() -> None:
+    clean = replace(FULL, diagnosis=(), findings=())
+    ended = investigated(clean, stopped="no fault found", reason="All 3 plain runs passed.", not_run=())
+    assert shown(ended)[-1].startswith("  next: gpudx investigate --expect TEXT -- ./app --layers 4")
+    assert height(shown(ended), 80) <= SHORT_ROWS
+
+
+def test_words_are_wrapped_by_their_cells() -> None:
+    assert wrapped("메모리 메모리", 10) == ["메모리", "메모리"] and cells("e\u0301x") == 2
+    assert wrapped("a `gpudx run -- x` b", 8, "- ") == ["- a", "  `gpudx run -- x`", "  b"]
+    assert wrapped("", 10) == [] and height(["a" * 11, ""], 10) == 3
+
+
+def test_a_table_that_does_not_fit_has_none() -> None:
+    assert table(["a", "b"], [["x", "y z"]], 6) == ["a  b", "x  y z"]
+    assert table(["a", "b"], [["long-word", "y"]], 6) is None
+    assert list(named([("key", "v w"), ("k" * 30, "value")], 7)) == [("key  ", "v"), ("     ", "w"), ("k" * 30, ""), ("     ", "value")]
