@@ -26,7 +26,7 @@ size_t gdx_cl_scaled_offset(char side, size_t offset, size_t size)
 {
     int saved = errno;
     size_t scaled;
-    bool mine = on() && side == wish.side && offset == wish.offset && size == wish.size;
+    bool mine = on() && side == wish.side && (offset == wish.offset || !wish.offset) && size == wish.size;
     errno = saved;
     return mine && !__builtin_mul_overflow(offset, wish.factor, &scaled) ? scaled : offset;
 }

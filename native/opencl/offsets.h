@@ -1,5 +1,5 @@
 /* A lab's experiment (GPUDX_SCALE_OFFSET=side:offset:size:factor): copies of this size at this offset of a buffer are made at a multiple of
- * it. A failure that goes shows that the program gives the offset in elements where bytes are wanted. `side`: 'b' of reads and writes
+ * it; an offset of 0 stands for any. A failure that goes shows that the program gives the offset in elements where bytes are wanted. `side`: 'b' of reads and writes
  * of a buffer, 's' and 'd' of copies between two. The record keeps what the program asked for. */
 #pragma once
 

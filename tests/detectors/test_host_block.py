@@ -61,6 +61,7 @@ def test_arguments_are_exchanged_as_asked(opencl: OpenCL, asked: str, fails: boo
     [
         ("offset", "", True),
         ("offset", "b:128:256:4", False),
+        ("offset", "b:0:256:4", False),
         ("offset", "b:128:256:2", True),
         ("offset", "s:128:256:4", True),
         ("offset", "b:128:260:4", True),

@@ -68,6 +68,31 @@ def test_a_part_that_ends_behind_its_buffer(world: Make, look: Look) -> None:
     assert "4,096 bytes from byte 4,096 on of buffer #1, which has 6,000 bytes" in finding.message
 
 
+REFUSED, NO_ACCESS, HOST_READ_ONLY, HOST_WRITE_ONLY = -59, 1 << 9, 1 << 8, 1 << 7
+
+
+@pytest.mark.parametrize(
+    ("flags", "call", "more", "says"),
+    [
+        (NO_ACCESS, "clEnqueueReadBuffer", {}, "CL_MEM_HOST_NO_ACCESS, so the host can neither read, write nor map it"),
+        (HOST_WRITE_ONLY, "clEnqueueReadBuffer", {}, "CL_MEM_HOST_WRITE_ONLY, so the host cannot read it"),
+        (HOST_READ_ONLY, "clEnqueueWriteBuffer", {}, "CL_MEM_HOST_READ_ONLY, so the host cannot write it"),
+        (HOST_READ_ONLY, "clEnqueueMapBuffer", {"flags": 2}, "CL_MEM_HOST_READ_ONLY, so the host cannot write it"),
+        (HOST_READ_ONLY, "clEnqueueReadBuffer", {}, ""),
+        (HOST_WRITE_ONLY, "clEnqueueWriteBuffer", {}, ""),
+        (HOST_READ_ONLY, "clEnqueueMapBuffer", {"flags": 1}, ""),
+        (0, "clEnqueueReadBuffer", {}, ""),
+    ],
+)
+def test_memory_that_the_host_may_not_access(world: Make, look: Look, flags: int, call: str, more: dict[str, int], says: str) -> None:
+    process = world()
+    buffer = process.create("clCreateBuffer", context=process.context, flags=1 | flags, size=64)
+    fields = {"queue": process.queue, "buffer": buffer, "blocking": 1, "offset": 0, "size": 64, **more}
+    process.call(call, **fields, **({} if "Map" in call else {"ptr": 0x5000}), status=REFUSED)
+    found = of(look(process, "exit", exit_code=1), "refused-value")
+    assert [one.message.partition("created with ")[2].rstrip(".") for one in found] == ([says] if says else [])
+
+
 # ---- no-device ----
 
 

@@ -120,7 +120,7 @@ def test_what_was_recorded_stands_by_its_relation_to_the_symptom(
 
 def test_a_survived_fault_says_so() -> None:
     assert diagnose([fault()], PASSED)[0].reason == (
-        "The fault is visible in the trace; this run survived it, another may not."
+        "The fault is visible in the trace, whether or not a run survives it."
     )
 
 

@@ -147,6 +147,7 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
         causes=(ID,),
         facts=(("free", free.call), ("use", site.call), ("kernel", site.kernel or "")),
         pair=facts.nth.pair(int(use["position"]), died) if later else None,
+        steps=() if later else (f"Wait until {what} (call {site.number}) is complete before {free.call} (call {free.number}).",),
     )
 
 

@@ -170,6 +170,7 @@ def _values(facts: Facts, position: int) -> Iterator[str]:
     if (rules := backend_module(info.api, "refusals")) is not None:
         yield from rules.broken(words, lambda name: facts.trace.array(position, name))
         yield from _argument(facts, position, rules.argument) if info.does == "set_arg" else ()
+        yield from _host_access(facts, position, rules.host_access) if info.host or info.does == "map" else ()
     if info.does == "unmap":
         yield from _unmapped(facts, position, words)
     if info.does == "create":
@@ -198,6 +199,21 @@ def _argument(facts: Facts, position: int, rule: Callable[[int, int, int, int, b
         index, argument = int(sets.index[rows[0]]), known.args.get(int(sets.index[rows[0]]))
         local = argument is not None and argument.space == LOCAL
         yield from rule(known.num_args, index, int(sets.size[rows[0]]), int(sets.pointer[rows[0]]), local)
+
+
+def _host_access(facts: Facts, position: int, rule: Callable[[int, bool, bool, int], Iterator[str]]) -> Iterator[str]:
+    """Of a transfer between the host and memory, or a map of memory; a part of a buffer inherits what its buffer allows."""
+    info, words = facts.trace.info(position), facts.trace.record(position)
+    for side in SIDES:
+        name = str(getattr(info, side) or "").partition("@")[0]
+        row = _row(facts, words[name], position) if name in words else -1
+        if row < 0:
+            continue
+        parent = int(facts.objects.table["parent"][row])
+        flags = int(facts.objects.table["flags"][row]) | (int(facts.objects.table["flags"][parent]) if parent >= 0 else 0)
+        source = facts.sites.at(int(facts.objects.table["born"][row if parent < 0 else parent])).source
+        for clause in rule(flags, side == "reads", side == "writes", words.get("flags", 0) if side == "maps" else 0):
+            yield f"{facts.objects.label(row)}{f' ({source})' if source else ''} {clause}"
 
 
 def _unmapped(facts: Facts, position: int, words: dict[str, int]) -> Iterator[str]:

@@ -71,7 +71,7 @@ PROGRAM: dict[Certainty, Rule] = {
 }  # fmt: skip
 RECORDED: dict[Relation, Rule] = {
     "observed there": Rule("confirmed", "An access outside this buffer was observed in this launch."),
-    "survived": Rule("confirmed", "The fault is visible in the trace; this run survived it, another may not."),
+    "survived": Rule("confirmed", "The fault is visible in the trace, whether or not a run survives it."),
     "unusual": Rule("inconclusive", "This is unusual and came before the failure, but nothing ties the failure to it."),
     "no symptom": Rule("likely", "The program failed after it, without a crash or a failing call that could be tied to it.", own=True),
     "refused, no symptom": Rule("likely", "The driver refused this call; it is not shown that the program failed because of it."),

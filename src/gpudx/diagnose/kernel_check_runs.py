@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gpudx.detectors.freed_while_in_use import freed_under
 from gpudx.diagnose import endless_loops, image_reasons, index_reasons, nan_reasons, partial_writes, race_reasons
 from gpudx.diagnose import kernel_check_reports as reports
 from gpudx.diagnose.access_numbers import Numbers, Why
@@ -17,6 +18,7 @@ from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.errors import survived
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.given_memory import uses
 from gpudx.facts.host_code import kernel_at
 from gpudx.facts.late_writers import unordered_writer
 from gpudx.facts.open_calls import fatal_call
@@ -62,7 +64,7 @@ SPACES = {
 def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     """One finding per place in the source; the launches after the first are counted."""
     reported = [f for one in facts for f in reports.failures(one, case_dir / FOLDER)]
-    found = [f for f in reported if not _is_of_released_buffer(f) and image_reasons.is_fault(f)]
+    found = [f for f in reported if not (_is_of_released_buffer(f) or _is_of_freed_memory(f)) and image_reasons.is_fault(f)]
     places: dict[tuple[str, Place], list[Failure]] = {}
     # Read before another work-item wrote it, or after a write that was left out: the fault is that one.
     spoiled = {(f.position, f.thing) for f in found if f.kind == "race" or (f.kind == "bounds" and f.writes)}
@@ -110,6 +112,14 @@ def _is_of_released_buffer(f: Failure) -> bool:
     known = known[table["born"][known] < f.position]
     died = table["died"][known]
     return bool(len(known)) and bool(((died >= 0) & (died < f.position)).all())
+
+
+def _is_of_freed_memory(f: Failure) -> bool:
+    """Was memory of the launch freed while it could still be running? Then what it read there, indexes too, may be anything: the free is
+    the fault (freed-while-in-use)."""
+    table = uses(f.facts)
+    objects = table["object"][table["position"] == f.position]
+    return f.kind in ON_MEMORY and any(freed_under(f.facts, f.position, int(one)) is not None for one in objects)
 
 
 def _is_same_memory(one: Failure, other: Failure) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -18,7 +19,8 @@ ELEMENT = 4  # bytes, where no kernel says what the buffer consists of
 
 @dataclass(frozen=True)
 class Offset:
-    """One copy, the side of it that has the offset, and the bytes of an element."""
+    """One copy, the side of it that has the offset, and the bytes of an element. `alike`: how many copies of one place in the program,
+    with the same size, have an offset; each another one, if there are several."""
 
     position: int
     side: str
@@ -26,11 +28,12 @@ class Offset:
     size: int
     element: int
     object: int
+    alike: int = 1
 
     @property
     def wish(self) -> str:
         """As the recorder is asked for it (native/opencl/offsets.h)."""
-        return f"{self.side}:{self.offset}:{self.size}:{self.element}"
+        return f"{self.side}:{self.offset if self.alike == 1 else 0}:{self.size}:{self.element}"
 
 
 class Offsets:
@@ -47,7 +50,11 @@ class Offsets:
         trace = self._facts.trace
         copies = tuple(call for call in trace.schema.doing("copy") if call.word("size") is not None)
         positions = sorted(position for call in copies for position in self._with_offset(call))
-        return [one for position in positions for one in self._of(position)]
+        places: dict[tuple[int, ...], dict[int, Offset]] = {}
+        for one in chain.from_iterable(map(self._of, positions)):
+            place = (int(trace.column("caller", np.array([one.position]))[0]), ord(one.side), one.size, one.element, one.object)
+            places.setdefault(place, {}).setdefault(one.offset, one)
+        return [replace(next(iter(same.values())), alike=len(same)) for same in places.values()]
 
     def _with_offset(self, call: CallInfo) -> list[int]:
         """Most programs copy whole buffers, thousands of times: those are left out without a look at each."""

@@ -405,7 +405,7 @@ def _first_wait(facts: Facts, position: int) -> Site | None:
     """The call of the same thread after which the transfer is known to be complete."""
     trace = facts.trace
     (operation,) = facts.happens.op_at(np.array([position]))
-    mine = np.flatnonzero(trace.column("tid") == trace.column("tid", np.array([position]))[0])
+    mine = np.flatnonzero((trace.column("tid") == trace.column("tid", np.array([position]))[0]) & ~trace.is_note)
     later = mine[mine > position][:LATER_CALLS]
     if operation < 0 or not len(later):
         return None

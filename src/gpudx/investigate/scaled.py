@@ -5,9 +5,9 @@ from __future__ import annotations
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.facts.copy_offsets import Offsets
+from gpudx.facts.copy_offsets import Offset, Offsets
 from gpudx.investigate.observed import Observed
-from gpudx.model import Diagnosis, Evidence, Guilty
+from gpudx.model import Diagnosis, Evidence, Guilty, Site
 from gpudx.text import plural
 
 CAUSE = "offset-in-elements"
@@ -19,25 +19,39 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
     if copy is None:
         return None
     cause, site = every_cause()[CAUSE], facts.sites.at(copy.position)
-    wanted = copy.offset * copy.element
     return Diagnosis(
         cause=CAUSE,
         status="confirmed",
-        summary=(
-            f"{site.call} (call {site.number}) begins at byte {copy.offset:,} of {SIDES[copy.side]}, and the program passes if it begins "
-            f"at byte {wanted:,}: the offset is in elements of {copy.element} bytes, and the call takes bytes."
-        ),
+        summary=_summary(copy, site),
         guilty=Guilty.at(site, allocation_of(facts, copy.object)),
         victim=None,
         evidence=(
-            Evidence(
-                f"with the offset {wanted:,} = {copy.offset:,} x {copy.element}: {plural(one.rate.runs, 'run')}, no failure"
-            ),
+            Evidence(f"with {_multiplied(copy)}: {plural(one.rate.runs, 'run')}, no failure"),
             Evidence(f"as it is: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
             Evidence(f"the call copies {plural(copy.size, 'byte')}", (site.number,)),
         ),
         refutes_if=cause.refutes_if,
-        fix=(f"Pass {wanted:,}, the offset in bytes.",),
+        fix=(f"Pass the offset in bytes: {copy.offset:,} x {copy.element} = {copy.offset * copy.element:,} for the first copy.",)
+        if copy.alike > 1
+        else (f"Pass {copy.offset * copy.element:,}, the offset in bytes.",),
         reason="The failure is gone in every run in which this offset is multiplied, and comes back without that.",
         observed=True,
     )
+
+
+def _summary(copy: Offset, site: Site) -> str:
+    others = f" and {plural(copy.alike - 1, 'other copy', 'other copies')} of this line" if copy.alike > 1 else ""
+    begins = "begin at offsets" if others else f"begins at byte {copy.offset:,}"
+    passes = "the offsets are multiplied" if others else f"it begins at byte {copy.offset * copy.element:,}"
+    what = "the offsets are" if others else "the offset is"
+    return (
+        f"{site.call} (call {site.number}){others} {begins} of {SIDES[copy.side]}"
+        f"{f' such as {copy.offset:,}' if others else ''}, and the program passes if {passes}"
+        f"{f' by {copy.element}' if others else ''}: {what} in elements of {copy.element} bytes, and the call takes bytes."
+    )
+
+
+def _multiplied(copy: Offset) -> str:
+    if copy.alike > 1:
+        return f"the offsets of all {copy.alike} copies multiplied by {copy.element}"
+    return f"the offset {copy.offset * copy.element:,} = {copy.offset:,} x {copy.element}"

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 READ_WRITE, WRITE_ONLY, READ_ONLY, USE_HOST_PTR, ALLOC_HOST_PTR, COPY_HOST_PTR = (1 << bit for bit in range(6))
 ACCESS = {READ_WRITE: "CL_MEM_READ_WRITE", WRITE_ONLY: "CL_MEM_WRITE_ONLY", READ_ONLY: "CL_MEM_READ_ONLY"}
 FROM_HOST = {USE_HOST_PTR: "CL_MEM_USE_HOST_PTR", COPY_HOST_PTR: "CL_MEM_COPY_HOST_PTR"}
+HOST_WRITE_ONLY, HOST_READ_ONLY, HOST_NO_ACCESS = (1 << bit for bit in range(7, 10))
+MAP_READ, MAP_WRITE = 1, 2 | 4  # to write, also without the old content
 SIDES = ("buffer", "host", "src", "dst")
 Words = dict[str, int]
 Array = Callable[[str], bytes]
@@ -38,6 +40,17 @@ def _memory(words: Words) -> Iterator[str]:
         yield f"{from_host[0]} needs a host pointer, and it is null"
     elif given and not from_host:
         yield "a host pointer is passed, but the flags have neither CL_MEM_USE_HOST_PTR nor CL_MEM_COPY_HOST_PTR"
+
+
+def host_access(flags: int, reads: bool, writes: bool, mapped: int) -> Iterator[str]:
+    """Of memory with these flags, which the host reads or writes by a call, or maps with flags."""
+    reads, writes = reads or bool(mapped & MAP_READ), writes or bool(mapped & MAP_WRITE)
+    if flags & HOST_NO_ACCESS:
+        yield "was created with CL_MEM_HOST_NO_ACCESS, so the host can neither read, write nor map it"
+    elif flags & HOST_WRITE_ONLY and reads:
+        yield "was created with CL_MEM_HOST_WRITE_ONLY, so the host cannot read it"
+    elif flags & HOST_READ_ONLY and writes:
+        yield "was created with CL_MEM_HOST_READ_ONLY, so the host cannot write it"
 
 
 def _waits(listed: bytes) -> Iterator[str]:
