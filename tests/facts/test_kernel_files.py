@@ -88,3 +88,11 @@ def test_a_binary_or_unreadable_file_does_no_harm(tmp_path: Path) -> None:
     (tmp_path / "a.c").write_bytes(bytes(range(256)) * 100)
     (tmp_path / "b.c").symlink_to(tmp_path / "gone")
     assert found(tmp_path, KERNEL, 4) is None
+
+
+def test_a_copy_in_a_folder_below_is_not_as_near(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    for name in ("a.c", "old/a.c"):
+        (tmp_path / name).write_text(LITERALS)
+    assert place(KERNEL, 4, folders=(str(tmp_path),)) == (str(tmp_path / "a.c"), 8)
+    assert place(KERNEL, 4, folders=(str(tmp_path),), first=(str(tmp_path / "old/a.c"),)) == (str(tmp_path / "old/a.c"), 8)

@@ -2,7 +2,8 @@
 
 A line of the text is of little use to whoever wrote `"  tmp[lid] += tmp[lid - d];\n"` at scan.c:23. Files are compared with the text line
 by line and without white space, so that literals on many lines, raw strings and macros that make strings of code all fit. A line that
-was put together (a format, an f-string) lies between its neighbours. Where more than one place fits, none is given.
+was put together (a format, an f-string) lies between its neighbours. Where more than one place fits, the nearest file is given: one that
+makes programs or launches, else one beside it, else one in a folder below; none where two are as near.
 """
 
 from __future__ import annotations
@@ -104,7 +105,15 @@ def place(
             found[path, at[0]] = max(at[1], found.get((path, at[0]), 0))
     best = max(found.values(), default=0)
     places = [one for one, matched in found.items() if matched == best]
-    return places[0] if len(places) == 1 else None
+    far = {one: _distance(one[0], folders, first) for one in places}
+    nearest = [one for one in places if far[one] == min(far.values())]
+    return nearest[0] if len(nearest) == 1 else None
+
+
+def _distance(path: str, folders: tuple[str, ...], first: tuple[str, ...]) -> int:
+    if path in map(os.path.realpath, first):
+        return 0
+    return 1 if os.path.dirname(path) in folders else 2
 
 
 @cache
