@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,16 @@ class ArgInfo:
     @property
     def read_only(self) -> bool:
         return self.space == CONSTANT or bool(self.qualifiers & CONST) or self.access == 1
+
+
+class StructLayout(Protocol):
+    """What a backend's `types` reads of a type in the program's source: its bytes, and where the fields of a structure begin."""
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def members(self) -> tuple[tuple[str, int], ...]: ...
 
 
 @dataclass(frozen=True)
@@ -314,11 +324,14 @@ class Kernels:
 
     def _element(self, arg: ArgInfo, info: KernelInfo) -> int | None:
         """Bytes of what a pointer points to."""
-        types = backend_module(self._api, "types")
-        if types is None or arg.type.count("*") != 1:
-            return None
-        layout = types.layout_of(arg.type, self.source(info.program, info.position))
+        layout = self.struct_of(arg, info) if arg.type.count("*") == 1 else None
         return layout.size if layout else None
+
+    def struct_of(self, arg: ArgInfo, info: KernelInfo) -> StructLayout | None:
+        """The layout of a declared type, or of what a pointer to it points to; None where the source does not show it."""
+        types = backend_module(self._api, "types")
+        found: StructLayout | None = types.layout_of(arg.type, self.source(info.program, info.position)) if types else None
+        return found
 
     def _by_value(self, arg: ArgInfo, info: KernelInfo) -> ArgInfo:
         types = backend_module(self._api, "types")

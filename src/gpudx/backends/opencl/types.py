@@ -48,12 +48,13 @@ FIELD = re.compile(r"^(?P<type>[\w\s]+?)\s*(?P<stars>\**)\s*(?P<name>\w+)\s*(?P<
 
 @dataclass(frozen=True)
 class Layout:
-    """Bytes a type takes, its alignment, and the bytes after its last field."""
+    """Bytes a type takes, its alignment, the bytes after its last field, and where its fields begin (of structures)."""
 
     size: int
     align: int
     tail_padding: int = 0
     packed: bool = False
+    members: tuple[tuple[str, int], ...] = ()
 
 
 def base_name(type_name: str) -> str:
@@ -114,33 +115,35 @@ def _of_definition(match: re.Match[str], text: str, bits: int, depth: int) -> La
 
 def _layout(body: str, union: bool, packed: bool, source: str, bits: int, depth: int) -> Layout | None:
     at, align, largest = 0, 1, 0
+    members = []
     for declaration in filter(None, (d.strip() for d in body.split(";"))):
-        for size, own_align in _fields(declaration, source, bits, depth):
+        for name, size, own_align in _fields(declaration, source, bits, depth):
             if size < 0:
                 return None
             own_align = 1 if packed else own_align
             align = max(align, own_align)
             at = 0 if union else -(-at // own_align) * own_align
+            members.append((name, at))
             at += size
             largest = max(largest, at)
     used = largest if union else at
     whole = -(-used // align) * align
-    return Layout(whole, align, whole - used, packed)
+    return Layout(whole, align, whole - used, packed, tuple(members))
 
 
-def _fields(declaration: str, source: str, bits: int, depth: int) -> list[tuple[int, int]]:
-    """(size, alignment) of each declared name; size -1 when it cannot be worked out."""
+def _fields(declaration: str, source: str, bits: int, depth: int) -> list[tuple[str, int, int]]:
+    """(name, size, alignment) of each declared name; size -1 when it cannot be worked out."""
     first, *rest = declaration.split(",")
     match = FIELD.match(first.strip())
     if not match:
-        return [(-1, 1)]
-    names = [(match["stars"], match["dims"])]
+        return [("", -1, 1)]
+    names = [(match["name"], match["stars"], match["dims"])]
     for other in rest:
-        more = re.fullmatch(r"\s*(\**)\s*\w+\s*((\[\s*\w+\s*\])*)\s*", other)
+        more = re.fullmatch(r"\s*(\**)\s*(\w+)\s*((\[\s*\w+\s*\])*)\s*", other)
         if not more:
-            return [(-1, 1)]
-        names.append((more[1], more[2]))
-    return [_field(match["type"], stars, dims, source, bits, depth) for stars, dims in names]
+            return [("", -1, 1)]
+        names.append((more[2], more[1], more[3]))
+    return [(name, *_field(match["type"], stars, dims, source, bits, depth)) for name, stars, dims in names]
 
 
 def _field(type_name: str, stars: str, dims: str, source: str, bits: int, depth: int) -> tuple[int, int]:
