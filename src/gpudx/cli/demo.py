@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -47,13 +48,21 @@ def command(
 
     known = incidents.every()
     if list_them:
-        for incident in known.values():
-            click.echo(f"{incident.name:<28}  {incident.title}")
+        _list(known.values())
         return
     name = name or _default()
     if name not in known:
         raise UserError(f"There is no demo {name!r}: choose one of {', '.join(known)}.")
     _play(known[name], case, twin)
+
+
+def _list(every: Iterable[Incident]) -> None:
+    from gpudx.cli.page import page_here
+    from gpudx.report.layout import wrapped
+
+    width = page_here().width
+    for incident in every:
+        click.echo("\n".join(wrapped(incident.title, width, f"{incident.name:<27} ")))
 
 
 def _default() -> str:
