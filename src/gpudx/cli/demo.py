@@ -113,7 +113,7 @@ def _judge(incident: Incident, case: Case | None, twin: bool, directory: Path) -
         raise click.exceptions.Exit(1)
     wrong = differences(incident, case, twin)
     for one in wrong:
-        say(f"not as expected: {one}")
+        paragraph(f"not as expected: {one}")
     if not wrong:
         say("as expected: " + ("no fault" if twin else str(incident.expect.get("cause", ""))))
     raise click.exceptions.Exit(1 if wrong else 0)

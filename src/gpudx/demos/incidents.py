@@ -100,7 +100,7 @@ def _fault_differences(expect: dict[str, Any], case: Case) -> list[str]:
     found = []
     if expect.get("outcomes") and ended not in expect["outcomes"]:
         wanted = " or ".join(expect["outcomes"])
-        found.append(f"expected the program to end with {wanted}, it ended with {ended} (a race may need another run)")
+        found.append(f"expected the program to end with {wanted}, it ended with {ended}")
     if not case.diagnosis:
         return [*found, f"expected {expect.get('cause')}, found no cause"]
     best = case.diagnosis[0]

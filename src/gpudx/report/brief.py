@@ -46,7 +46,7 @@ def watched(case: Case) -> str:
     calls = calls_made(case)
     launches = sum(process.launches for process in case.processes)
     if not calls:
-        return "the program made no GPU API call."
+        return "no GPU API call was recorded."
     seen = f"{plural(calls, 'call')}, {plural(launches, 'launch', 'launches')}"
     found = counted(case) if case.findings else "no fault found"
     tools = "".join(f" {one.name}: {one.saw}" for one in case.instruments if one.watches and one.name != RECORDER)

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpudx.backends.opencl import entry
-from gpudx.backends.opencl.icds import VENDORS, drivers, of_packages, wheel_compiles
+from gpudx.backends.opencl.icds import drivers, no_driver, of_packages, wheel_compiles
 from gpudx.backends.opencl.variables import VARIABLES
 from gpudx.backends.tool import Bundled, Linking, Tool
 from gpudx.kernel_checks.errors import INSTALL
 
-__all__ = ["LIBRARIES", "LINKING", "TOOLS", "VARIABLES", "drivers", "environment", "library", "other_device"]
+__all__ = ["LIBRARIES", "LINKING", "TOOLS", "VARIABLES", "drivers", "environment", "library", "no_driver", "other_device"]
 
 HERE = Path(__file__).resolve().parent
 LIBRARIES = ("libOpenCL",)
@@ -56,8 +56,8 @@ def bundled_loader() -> Bundled | None:
 
 
 def system_has_driver() -> bool:
-    """Is a driver registered with the system's loader? It may still fail to load; only running tells."""
-    return bool(os.environ.get("OCL_ICD_VENDORS")) or any(Path(VENDORS).glob("*.icd"))
+    """Is a driver registered with the system's loader? It may still fail to load; only running it shows that."""
+    return any(not problem for _, problem in drivers(os.environ))
 
 
 def other_device(base: Mapping[str, str], devices: frozenset[str]) -> dict[str, str]:

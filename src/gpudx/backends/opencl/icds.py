@@ -54,7 +54,12 @@ def drivers(base: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     if base.get("OCL_ICD_VENDORS") and not place.exists():
         return ((str(place), f"OCL_ICD_VENDORS names {place}, which does not exist"),)
     files = [place] if place.suffix == ".icd" else sorted(place.glob("*.icd"))
-    return tuple(_registered(file) for file in files)
+    return tuple(map(_registered, files))
+
+
+def no_driver(base: Mapping[str, str]) -> str:
+    """What is wrong where `drivers` has none."""
+    return f"no OpenCL driver is registered in {base.get('OCL_ICD_VENDORS') or VENDORS}"
 
 
 def _registered(file: Path) -> tuple[str, str]:
