@@ -72,6 +72,22 @@ def test_the_default_runs_everywhere() -> None:
     assert every()[DEFAULT].backend == "opencl"
 
 
+def test_a_driver_without_a_compiler_runs_the_demo_without_a_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As pyopencl's own on processors that it does not know; doctor lists the same demo."""
+    from gpudx.backends import linking, opencl
+    from gpudx.cli import demo, doctor
+
+    known = linking("opencl")
+    assert known is not None
+    bare = replace(known, ready=lambda: False, bundled=lambda: None, runs_without_kernels=lambda: True)
+    monkeypatch.setattr(opencl, "LINKING", bare)
+    assert demo._default() == demo.WITHOUT_TOOLS
+    pytest.importorskip("pyopencl")
+    first, *rest = doctor._demos({}).lines
+    assert demo.WITHOUT_TOOLS in first and demo.DEFAULT not in first
+    assert f"{demo.DEFAULT} lacks: C compiler, OpenCL devices" in rest
+
+
 def test_list(demo: Gpudx) -> None:
     assert demo("--list").stdout.split(maxsplit=1) == ["crash", "It crashes\n"]
 

@@ -26,7 +26,7 @@ BUILD = "build"
 OLD_S, EDITED_S = 3 * 86_400, 60
 DEFAULT = "opencl-set-rows-q4_0"  # needs no GPU
 WITHOUT_COMPILER = "opencl-python-bounds"  # needs no GPU, builds no program, and its driver needs a linker
-WITHOUT_TOOLS = "opencl-python-queues"  # has no kernel to link either
+WITHOUT_TOOLS = "opencl-python-queues"  # has no kernel to compile or link either
 
 
 def command(
@@ -66,8 +66,12 @@ def _list(every: Iterable[Incident]) -> None:
 
 
 def _default() -> str:
+    from gpudx import backends
     from gpudx.lab import build
 
+    linking = backends.linking("opencl")
+    if linking and linking.runs_without_kernels() and not linking.ready() and linking.bundled() is None:
+        return WITHOUT_TOOLS
     try:
         build.compiler()
     except UserError:
