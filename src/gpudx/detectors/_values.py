@@ -175,11 +175,11 @@ class Decoder:
         if known and self._facts.symbols.kind(value) in (None, "reserved"):
             text = "an address at which the process has no memory"
             return Origin(
-                "unmapped", text, (Evidence(f"nothing is mapped at {value:#x}, and no recorded call gave this value"),)
+                "unmapped", text, (Evidence(f"nothing is mapped at {value:#x}, and no recorded call returned this value"),)
             )
         if self._facts.symbols.kind(value) in (None, "reserved"):
-            return Origin("heap", "a value that no recorded call gave as a handle", (Evidence(f"no recorded call gave {value:#x}"),))
-        text = "an address in the program's heap that no recorded call gave as a handle"
+            return Origin("heap", "a value that no recorded call returned as a handle", (Evidence(f"no recorded call returned {value:#x}"),))
+        text = "an address in the program's heap that no recorded call returned as a handle"
         return Origin(
-            "heap", text, (Evidence(f"{value:#x} lies in memory of the process, and no recorded call gave it"),)
+            "heap", text, (Evidence(f"{value:#x} lies in memory of the process, and no recorded call returned it"),)
         )

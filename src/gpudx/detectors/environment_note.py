@@ -105,6 +105,6 @@ def _older_than(facts: Facts, runtime: Version, driver: tuple[int, int]) -> Iter
         version = runtime(path)
         if version and version[0] > driver[0]:
             needs = f"{version[0]}.{version[1]}"
-            message = f"The driver is of version {has}, the runtime of {needs}: update the driver, or build with the older toolkit."
+            message = f"The driver has version {has}, the runtime {needs}: update the driver, or build with the older toolkit."
             evidence = (f"{path} was loaded", f"the driver reports version {has}")
             yield _note("old driver", "warning", message, evidence, ("driver", has), ("runtime", name_of(path)))
