@@ -178,7 +178,8 @@ class Decoder:
                 "unmapped", text, (Evidence(f"nothing is mapped at {value:#x}, and no recorded call returned this value"),)
             )
         if self._facts.symbols.kind(value) in (None, "reserved"):
-            return Origin("heap", "a value that no recorded call returned as a handle", (Evidence(f"no recorded call returned {value:#x}"),))
+            evidence = (Evidence(f"no recorded call returned {value:#x}"),)
+            return Origin("heap", "a value that no recorded call returned as a handle", evidence)
         text = "an address in the program's heap that no recorded call returned as a handle"
         return Origin(
             "heap", text, (Evidence(f"{value:#x} lies in memory of the process, and no recorded call returned it"),)
