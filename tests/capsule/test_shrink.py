@@ -39,7 +39,7 @@ def test_the_fault_stays(opencl: OpenCL, tmp_path: Path) -> None:
     )
     program = opencl.built("repro", "cc", f"-I{opencl.include}", case / "gather-1.min.c", *opencl.loader.link, "-lm")
     ran = subprocess.run([program], env=opencl.plain_environment, capture_output=True, text=True, timeout=100)
-    assert "4 bytes behind its end were changed, the first 0 bytes behind it" in ran.stdout and ran.returncode == 1
+    assert "4 bytes past its end were changed, the first 0 bytes past it" in ran.stdout and ran.returncode == 1
 
 
 def test_what_does_not_fail(opencl: OpenCL, tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_red_zones_where_there_are_no_mappings_and_by_choice(kit: Kit, edge: str
     assert (told["fenced"], told["given back"], told["damaged"]) == (37, 37, 0) and told["checks"] >= 37
     assert told["in the order of a stream, where only red zones are"] == told["managed memory"] == 1
     tool = fenced_runs.instrument(Fence(edge), [derive(ran.trace())])
-    assert tool.state == "live" and "Fenced 37 of 39 allocations; 37 of them by a red zone behind it" in tool.saw
+    assert tool.state == "live" and "Fenced 37 of 39 allocations; 37 of them by a red zone after it" in tool.saw
 
 
 @pytest.mark.parametrize("count", ["1000", "1024"])

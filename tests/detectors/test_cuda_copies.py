@@ -197,7 +197,7 @@ def test_a_copy_onto_itself(cuda: CudaWorld, look: Look, away: int, size: int, l
     found = look(cuda)
     assert [(f.id, f.severity) for f in found] == ([("copy-overlap", "error")] if loud else [])
     if loud:
-        way = "on" if away > 0 else "back"
+        way = "ahead" if away > 0 else "back"
         assert f"4,096 bytes of memory #1 to a place only 256 bytes {way}" in found[0].message
 
 
@@ -251,7 +251,7 @@ def test_a_free_of_ordinary_memory(cuda: CudaWorld, tmp_path: Path) -> None:
     cuda.call("cuMemFree_v2", mem=HEAP + 64, status=1)
     cuda.call("cuMemHostUnregister", mem=HEAP, status=713)
     first, second = heaped(cuda, tmp_path)
-    assert first.message == "cuMemFree_v2 was passed an address on the program's heap, which no recorded call gave."
+    assert first.message == "cuMemFree_v2 was passed an address on the program's heap, which no recorded call returned."
     assert first.severity == "error" and second.site is not None and second.site.call == "cuMemHostUnregister"
 
 

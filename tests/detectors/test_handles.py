@@ -81,7 +81,7 @@ def test_objects_that_others_hold_are_silent(opencl: OpenCL, mode: str) -> None:
     [
         ("stack", "an address on the program's stack"),
         ("heap", "the host memory that a memory object was made from"),
-        ("mapped", "the address that mapping memory gave"),
+        ("mapped", "the address that a map call returned"),
         ("handle", "was passed buffer #1 itself for argument 0 (float* data) of kernel scale"),
     ],
 )

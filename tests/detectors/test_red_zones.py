@@ -52,7 +52,7 @@ def test_write_past_the_end(opencl: OpenCL, mode: str, says: str, device: str) -
     recorded = opencl.run("fenced", mode, **RED, **({"POCL_DEVICES": device} if device else {}))
     finding = wrote(recorded)
     assert finding.message.startswith("Kernel write_") and says in finding.message
-    assert "the recorder put a known pattern right behind it" in finding.evidence[0].text
+    assert "the recorder put a known pattern right after it" in finding.evidence[0].text
     first = diagnose(recorded.findings, recorded.outcome)[0]
     assert (first.cause, first.status) == (WROTE, "confirmed")
 
@@ -121,7 +121,7 @@ def test_the_instrument_says_what_was_done(opencl: OpenCL) -> None:
     facts = opencl.run("fenced", "right", **RED).facts
     tool = fenced_runs.instrument(Fence("red"), [facts])
     assert tool.state == "live" and tool.saw.startswith(
-        "Fenced 83 of 84 allocations; 83 of them by a red zone behind it; without"
+        "Fenced 83 of 84 allocations; 83 of them by a red zone after it; without"
     )
     assert any("With a red zone: reads" in text for text in fenced_runs.not_checked(Fence("red"), [facts]))
 
@@ -140,8 +140,8 @@ def test_waits_are_recorded_like_any_other(opencl: OpenCL) -> None:
 def test_what_was_not_waited_for_is_said(opencl: OpenCL) -> None:
     told = left_undone.not_checked([opencl.run("edges", "order", **SERIALISED).facts])
     assert sorted(told) == [
-        "At least 1 launch under --serialise had no wait behind: a user event was open.",
-        "At least 1 launch under --serialise had no wait behind: made in a callback.",
+        "At least 1 launch under --serialise had no wait after them: a user event was open.",
+        "At least 1 launch under --serialise had no wait after them: made in a callback.",
     ]
 
 

@@ -229,7 +229,7 @@ def driven(schema: str, tmp_path: Path) -> Callable[..., list[str]]:
 
 def test_a_driver_that_is_too_old(driven: Callable[..., list[str]]) -> None:
     (message,) = driven("libcudart.so.13.0.88")
-    assert "The driver is of version 12.8, the runtime of 13.0" in message
+    assert "The driver has version 12.8, the runtime 13.0" in message
 
 
 @pytest.mark.parametrize(

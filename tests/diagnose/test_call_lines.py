@@ -38,6 +38,7 @@ def said(text: str, **more: Any) -> str:
     [
         ("call 33 mapped it", "call 33 (shade.cpp:53) mapped it"),
         ("clEnqueueMapBuffer (call 33) mapped it", "clEnqueueMapBuffer (call 33, shade.cpp:53) mapped it"),
+        ("it was set (call 33), then again (call 49).", "it was set (call 33, shade.cpp:53), then again (call 49, shade.cpp:81)."),
         ("call 33, and call 49 of it.", "call 33, and call 49 (shade.cpp:81) of it."),
         ("call 33 and again call 33", "call 33 (shade.cpp:53) and again call 33"),
         ("call 33 (shade.cpp:53) mapped it", "call 33 (shade.cpp:53) mapped it"),

@@ -226,7 +226,7 @@ def test_a_case_of_gpudx_run_is_the_first_run(opencl: OpenCL, tmp_path: Path) ->
 
 def test_a_run_that_only_the_budget_ends_is_not_counted(opencl: OpenCL, tmp_path: Path) -> None:
     process = start(opencl, "--budget", "1s", "--case", tmp_path / "case", "--", "sleep", "30")
-    assert "--timeout S if it hangs" in process.communicate(timeout=60)[1] and process.returncode == 2
+    assert "--timeout 30s if it hangs" in process.communicate(timeout=60)[1] and process.returncode == 2
 
 
 def test_a_hang_is_a_failure_when_asked_for(opencl: OpenCL, tmp_path: Path) -> None:

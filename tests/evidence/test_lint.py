@@ -83,7 +83,7 @@ __global__ void lambda(int *x) { auto f = [&](int i) { if (i > threadIdx.x) retu
     "tile-past-array": (
         [(CU, "constexpr int N = 8;\n__global__ void k() {\n  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> b;\n"
               "  __shared__ half t[N * 16];\n  wmma::load_matrix_sync(b, t, 24);\n}")],
-        "reaches past its array: the tile takes 15 * 24 + 16 = 376 elements, t has 128 = 128: 248 elements (496 bytes) are behind its end",
+        "reaches past its array: the tile takes 15 * 24 + 16 = 376 elements, t has 128 = 128: 248 elements (496 bytes) are past its end",
         [(CU, "__global__ void k(int n) { wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> b; __shared__ half t[256]; "
               "wmma::load_matrix_sync(b, t, 16); wmma::load_matrix_sync(b, t, n); }")],
         (),

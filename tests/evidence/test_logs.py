@@ -59,12 +59,12 @@ with expansion:
 READ of size 8 at 0x602000000018 thread T0
     #0 0x4f1122 in fill_table /home/u/table.c:31:5
 0x602000000018 is located 0 bytes after 8-byte region [0x602000000010,0x602000000018)""",
-        "fill_table made a bad read of 8 bytes at u/table.c:31, 0 bytes behind memory of 8 bytes",
+        "fill_table made a bad read of 8 bytes at u/table.c:31, 0 bytes past the end of memory of 8 bytes",
     ),
     "clang-resources": (
         """k.hip:9:1: remark: Function Name: _Z4foldPf [-Rpass-analysis=kernel-resource-usage]
 k.hip:9:1: remark:     VGPRs Spill: 2 [-Rpass-analysis=kernel-resource-usage]""",
-        "The compiler put 8 bytes of the registers of fold into memory (k.hip:9): slow, but no failure.",
+        "The compiler spilled 8 bytes of the registers of fold to memory (k.hip:9): slow, but no failure.",
     ),
     "compilers": (
         'src/fold.cu(12): error: identifier "widht" is undefined',
@@ -79,7 +79,7 @@ k.hip:9:1: remark:     VGPRs Spill: 2 [-Rpass-analysis=kernel-resource-usage]"""
 =========     and is 5 bytes after the nearest allocation at 0x7f0000000000 of size 1,024 bytes
 =========
 ========= ERROR SUMMARY: 1 error""",
-        "scatter writes 4 bytes of global memory 4 bytes behind the end of an allocation of 1,024 bytes at scatter.cu:12.",
+        "scatter writes 4 bytes of global memory 4 bytes past the end of an allocation of 1,024 bytes at scatter.cu:12.",
     ),
     "cuda-debugger": (
         """CUDA Exception: Warp Misaligned Address
@@ -93,7 +93,7 @@ k.hip:9:1: remark:     VGPRs Spill: 2 [-Rpass-analysis=kernel-resource-usage]"""
     ),
     "cuda-libraries": (
         "RuntimeError: CUBLAS_STATUS_EXECUTION_FAILED when calling cublasGemm(x)",
-        "CUBLAS could not run its work on the device, often for a fault that an earlier kernel made (EXECUTION_FAILED);",
+        "CUBLAS could not run its work on the device, often because of a fault in an earlier kernel (EXECUTION_FAILED);",
     ),
     "linux-kernel": (
         "[9.1] solver[55]: segfault at 18 ip 00007f00 sp 00007ffe error 4 in libcuda.so.1[7f00+1000]",
@@ -155,7 +155,7 @@ backtrace:
     "ptxas": (
         """ptxas info    : Function properties for big
     64 bytes stack frame, 48 bytes spill stores, 40 bytes spill loads""",
-        "The compiler put 48 bytes of the registers of big into memory",
+        "The compiler spilled 48 bytes of the registers of big to memory",
     ),
     "python-traceback": (
         """Traceback (most recent call last):

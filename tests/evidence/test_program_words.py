@@ -73,7 +73,7 @@ SAID = {
     "Assertion failed!\n\nProgram: C:\\x.exe\nFile: a.c\nLine 123\nExpression: term != NULL": ("check-failed", "term != NULL"),
     "FAILED examples/rf-dask.ipynb": ("test-failed", "rf-dask.ipynb"),
     "      FAILED: build/temp/attn_sm80.o": ("program-build-failed", "build step failed"),
-    "CUDA error: CUDA-capable device(s) is/are busy or unavailable": ("devices-unavailable", "taken by another process"),
+    "CUDA error: CUDA-capable device(s) is/are busy or unavailable": ("devices-unavailable", "in use by another process"),
     # words alone
     "plugin scan: Failed to load plugin 'libx.so': no such file": ("program-part-missing", "missing or could not be loaded"),
     "setversion 1.4 failed: Permission denied": ("program-not-permitted", "not allowed"),

@@ -114,7 +114,7 @@ Thread ids and accessed addresses:
 0x7b165d11d400 is located 0 bytes after 1024-byte region [0x7b165d11d000,0x7b165d11d400)
 """
     (found,) = findings(text)
-    assert "blur made a bad write of 4 bytes at src/blur.hip:6, 0 bytes behind memory of 1,024 bytes" in found.message
+    assert "blur made a bad write of 4 bytes at src/blur.hip:6, 0 bytes past the end of memory of 1,024 bytes" in found.message
     assert "thread 0 of workgroup (3,0,0) accessed 0x7b165d11d400, and 1 more thread" in [
         e.text for e in found.evidence
     ]
@@ -142,7 +142,7 @@ def test_the_line_of_a_wave_is_the_place_only_of_traps() -> None:
     (trap,), (access,) = findings(wave.format("ASSERT_TRAP")), findings(wave.format("MEMORY_VIOLATION"))
     assert ", at src/blur.hip:7 (ASSERT_TRAP)." in trap.message
     assert "blur.hip" not in access.message
-    assert "it was at src/blur.hip:7, which is at or behind the access" in [one.text for one in access.evidence]
+    assert "it was at src/blur.hip:7, which is at or after the access" in [one.text for one in access.evidence]
 
 
 def test_newer_agents_name_the_kernel_in_the_line() -> None:

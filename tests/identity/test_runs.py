@@ -240,6 +240,12 @@ def test_settings_are_told_with_their_meaning(gpudx: Gpudx, app: Path) -> None:
     assert all("libgpudx" not in one["value"] for one in case["identity"]["settings"])
 
 
+def test_no_driver_is_registered(gpudx: Gpudx, app: Path, tmp_path: Path) -> None:
+    case = gpudx(app, OCL_ICD_VENDORS=str(tmp_path))
+    (said,) = (one["message"] for one in case["findings"] if one["severity"] == "warning")
+    assert said == f"No OpenCL driver is registered in {tmp_path}: install the driver."
+
+
 def test_show(gpudx: Gpudx, app: Path) -> None:
     case = gpudx(app, probes=(MARK,))
     out = forked.gpudx("show", case["folder"], "identity", "--csv").stdout

@@ -192,9 +192,8 @@ def test_the_bundled_opencl_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     sys.path_importer_cache.clear()
     assert opencl.bundled_loader() is None
     (tmp_path / "pyopencl/.libs/libOpenCL-1234.so.1.0.0").write_text("")
-    monkeypatch.setattr(opencl, "VENDORS", tmp_path)
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
     assert opencl.bundled_loader() is None  # a loader, and no driver for it
     (tmp_path / "vendor.icd").write_text("")
@@ -242,8 +241,7 @@ def test_intels_driver_is_taken_where_the_wheels_does_not_compile(tmp_path: Path
 def test_is_there_a_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from gpudx.backends import opencl
 
-    monkeypatch.setattr(opencl, "VENDORS", tmp_path)
-    monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
     assert not opencl.system_has_driver()
     (tmp_path / "pocl.icd").write_text("")
     assert opencl.system_has_driver()

@@ -186,7 +186,7 @@ def test_a_launch_without_a_stack_gives_the_advice_once() -> None:
             "gpudx: no fault found in 5,214 calls, 120 launches (1 process). case: /cases/one",
             "NO FAULT FOUND",
         ),
-        (EMPTY, "gpudx: the program made no GPU API call. case: /cases/one", "NO GPU CALLS"),
+        (EMPTY, "gpudx: no GPU API call was recorded. case: /cases/one", "NO GPU CALLS"),
         (
             BLIND,
             "gpudx: gpudx could not watch this program. ./app is statically linked. case: /cases/one",

@@ -31,7 +31,7 @@ def investigated(case: Case, **more: object) -> Case:
 @pytest.mark.parametrize("width", [80, 100, 120])
 @pytest.mark.parametrize("folder", ["/cases/one", LONG])
 def test_rows_of_the_terminal_are_counted(width: int, folder: str) -> None:
-    """A command that is longer than a line takes two rows."""
+    """A command that is longer than a line takes two rows; of two that do the same, the shorter one is shown."""
     case = replace(
         FULL,
         directory=f"{folder}case",
@@ -40,7 +40,9 @@ def test_rows_of_the_terminal_are_counted(width: int, folder: str) -> None:
     )
     lines = shown(case, width)
     assert height(lines, width) <= MOST_ROWS
-    assert any(shlex.join(["gpudx", "investigate", "--", *case.command]) in line for line in lines)
+    assert any(line.endswith(f"gpudx investigate {case.directory}") for line in lines)
+    whole = shown(replace(case, command=(f"{LONG}app",), directory=f"{LONG}{LONG}"), width)
+    assert any(line.endswith(shlex.join(["gpudx", "investigate", "--", f"{LONG}app"])) for line in whole)
     five = shown(replace(case, directory="/c", command=("./app",), diagnosis=(NO_CAUSE,), findings=()), width)
     assert height(five, width) <= SHORT_ROWS and five[-1] == "  next: gpudx investigate -- ./app"
 
@@ -54,6 +56,15 @@ def test_paths_and_commands_are_never_broken() -> None:
         text = shown(case, width)
         assert any(place in line for line in text)
         assert any("`gpudx run --fence --stacks -- ./app --layers 4`" in line for line in text)
+
+
+def test_a_path_longer_than_the_line_loses_its_first_folders() -> None:
+    guilty = replace(DIAGNOSIS.guilty or Guilty("opencl"), source=f"{LONG}app.cu:88")
+    entry = replace(DIAGNOSIS, guilty=guilty, evidence=(Evidence(f"call 7 was made at {LONG}main.cu:41"),))
+    for width in (60, 80):
+        text = shown(replace(FULL, diagnosis=(entry,)), width)
+        assert sum("  .../long-folder-name/" in line for line in text) == 2
+        assert not [line for line in text if len(line) > width]
 
 
 def test_a_tool_that_would_have_helped_is_the_next_step() -> None:

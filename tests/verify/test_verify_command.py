@@ -159,7 +159,7 @@ def test_a_budget_ends_it(verify: Verify) -> None:
 
 def test_a_run_that_the_budget_ends_is_not_a_failure(verify: Verify, tmp_path: Path) -> None:
     done = verify("h", ".", "", "--budget", "2")
-    assert done.returncode == 2 and "with --timeout S a hang is a failure" in " ".join(done.stdout.split())
+    assert done.returncode == 2 and "with --timeout TIME a hang is a failure" in " ".join(done.stdout.split())
     assert all(t["condition"] == "after" for t in state(tmp_path)["trials"])
 
 

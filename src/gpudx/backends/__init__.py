@@ -21,6 +21,7 @@ A backend is a package here. It may define, and everything is optional:
     VARIABLES          environment variables that change what runs where, or how: name -> (meaning, where that is said)
     EMPTY_COUNTS       those of them that mean something if they are set to nothing
     drivers(environment)   drivers that are registered on this machine: (name, problem or "")
+    no_driver(environment) what to report where there are none
     COUNTS_REFERENCES  objects keep alive what they were made from (a kernel its program). Without it, the end of a program
                        is the end of its kernels
     DEVICE_FILES       how the paths of the files begin through which programs reach its devices
@@ -42,7 +43,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -180,6 +181,18 @@ def drivers(base: Mapping[str, str]) -> tuple[tuple[str, str, str], ...]:
     """Drivers that are registered: (API, name, problem)."""
     found = {name: getattr(backend, "drivers", _no_drivers)(base) for name, backend in every().items()}
     return tuple((name, driver, problem) for name, listed in found.items() for driver, problem in listed)
+
+
+def no_driver(api: str, base: Mapping[str, str]) -> str:
+    """What is wrong if no driver of the API is registered; "" where one is, or none needs to be."""
+    backend = every()[api]
+    return backend.no_driver(base) if hasattr(backend, "no_driver") and not backend.drivers(base) else ""
+
+
+def apis_of(names: Iterable[str]) -> set[str]:
+    """The APIs whose libraries are among files of these names."""
+    stems = {api: tuple(getattr(backend, "LIBRARIES", ())) for api, backend in every().items()}
+    return {api for name in names for api, known in stems.items() if name.startswith(known)}
 
 
 def _no_drivers(base: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

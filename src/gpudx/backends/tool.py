@@ -11,6 +11,10 @@ def _none() -> None:
     return None
 
 
+def _no() -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Tool:
     """Something that `gpudx doctor` looks for.
@@ -63,6 +67,7 @@ class Linking:
     ready: Callable[[], bool]  # does the system have a driver behind its library?
     bundled: Callable[[], Bundled | None]
     install: str
+    runs_without_kernels: Callable[[], bool] = _no  # is there a driver for programs in Python that compile nothing?
     compiler: dict[str, str] = field(default_factory=dict)  # what the API's own compiler needs in its environment
     simulator: Callable[[], Simulator | None] = _none
 

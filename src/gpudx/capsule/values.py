@@ -57,7 +57,7 @@ def first_difference(good: dict[Key, Launch], bad: dict[Key, Launch]) -> tuple[b
         if left and got:
             return False, inputs
         compared += 1
-    return (False, inputs) if inputs else (True, f"all {compared:,} launches get and leave the same contents")
+    return (False, inputs) if inputs else (True, f"all {compared:,} launches read and write the same contents")
 
 
 def _unlike(one: dict[int, int], other: dict[int, int]) -> list[int]:

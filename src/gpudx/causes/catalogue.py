@@ -207,10 +207,10 @@ type, or a pointer into the middle of packed data breaks that.
             "Search for other uses of the same default: sizes of scratch memory, loops, launch geometry.",
         ),
         predicts=(("recorded", "the size or number follows exactly from the default"),),
-        settled_by="a fence behind this memory: `gpudx run --fence`, and `gpudx investigate` where it is a part of a buffer",
+        settled_by="a fence next to this memory: `gpudx run --fence`, and `gpudx investigate` where it is a part of a buffer",
         kind=FIXED,
         apart=tuple(
-            Prediction(one, "may show", "the launch is stopped at the fence behind this buffer")
+            Prediction(one, "may show", "the launch is stopped at the fence next to this buffer")
             for one in (*FENCES, "parts-fenced")
         ),
         about="""A program used a default dimension where the model's own file says otherwise.

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -25,7 +26,7 @@ BUILD = "build"
 OLD_S, EDITED_S = 3 * 86_400, 60
 DEFAULT = "opencl-set-rows-q4_0"  # needs no GPU
 WITHOUT_COMPILER = "opencl-python-bounds"  # needs no GPU, builds no program, and its driver needs a linker
-WITHOUT_TOOLS = "opencl-python-queues"  # has no kernel to link either
+WITHOUT_TOOLS = "opencl-python-queues"  # has no kernel to compile or link either
 
 
 def command(
@@ -47,8 +48,7 @@ def command(
 
     known = incidents.every()
     if list_them:
-        for incident in known.values():
-            click.echo(f"{incident.name:<28}  {incident.title}")
+        _list(known.values())
         return
     name = name or _default()
     if name not in known:
@@ -56,9 +56,22 @@ def command(
     _play(known[name], case, twin)
 
 
+def _list(every: Iterable[Incident]) -> None:
+    from gpudx.cli.page import page_here
+    from gpudx.report.layout import wrapped
+
+    width = page_here().width
+    for incident in every:
+        click.echo("\n".join(wrapped(incident.title, width, f"{incident.name:<27} ")))
+
+
 def _default() -> str:
+    from gpudx import backends
     from gpudx.lab import build
 
+    linking = backends.linking("opencl")
+    if linking and linking.runs_without_kernels() and not linking.ready() and linking.bundled() is None:
+        return WITHOUT_TOOLS
     try:
         build.compiler()
     except UserError:
@@ -104,7 +117,7 @@ def _judge(incident: Incident, case: Case | None, twin: bool, directory: Path) -
         raise click.exceptions.Exit(1)
     wrong = differences(incident, case, twin)
     for one in wrong:
-        say(f"not as expected: {one}")
+        paragraph(f"not as expected: {one}")
     if not wrong:
         say("as expected: " + ("no fault" if twin else str(incident.expect.get("cause", ""))))
     raise click.exceptions.Exit(1 if wrong else 0)

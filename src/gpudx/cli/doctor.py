@@ -67,11 +67,14 @@ def _demos(states: dict[str, str]) -> Entry:
     """Which demos can be built and run here, by what was found above."""
     from importlib.util import find_spec
 
+    from gpudx import backends
     from gpudx.demos import incidents
 
     lacking: dict[str, str] = {}
     for one in incidents.every().values():
-        needs = [*([] if one.python else [one.compiler or "C compiler"]), *DEVICES.get(one.backend, ())]
+        linking = backends.linking(one.backend)
+        any_driver = not one.compiles and linking is not None and linking.runs_without_kernels()
+        needs = [*([] if one.python else [one.compiler or "C compiler"]), *(() if any_driver else DEVICES.get(one.backend, ()))]
         missing = [need for need in needs if states.get(need) != "found"]
         missing += [f"{name} (pip install 'gpudx[demo]')" for name in one.modules if find_spec(name) is None]
         missing += [f"{name} (apt install binutils)" for name in one.tools if shutil.which(name) is None]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 NO_RUN = {
-    "budget used up": "give a larger --budget, or --timeout S if tests hang",
+    "budget used up": "give a larger --budget, or --timeout 30s if tests hang",
     "interrupted": "no result yet",
 }
 THREADS = 8

@@ -152,7 +152,7 @@ def _put_back(name: str) -> None:
     from gpudx.lab.kept_aside import put_back
 
     if put_back(name):
-        say(f"{name} was another build, left by an investigation that was cut off; the program itself is back")
+        say(f"restored {name}: an interrupted investigation had left another build in its place")
 
 
 def _go_on(directory: Path, wanted: Wanted) -> Case:
@@ -203,7 +203,7 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
     if not state.trials and state.stopped == "interrupted":
         raise UserError("It was interrupted in its first run: nothing is known yet.", INTERRUPTED)
     if not state.trials:
-        raise UserError("The program did not end within the budget: give a larger one, or --timeout S if it hangs.")
+        raise UserError("The program did not end within the budget: give a larger one, or --timeout 30s if it hangs.")
     keep(state)
     return casefile.read(lab.folder)
 

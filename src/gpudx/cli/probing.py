@@ -22,6 +22,6 @@ def probes(marks: list[str] | None) -> tuple[str, ...]:
     short = next((mark for mark in marks or () if len(mark.strip()) < SHORTEST_MARK), None)
     if short is not None:
         raise UserError(
-            f"--probe {short!r} is too short: it may match by chance: give at least {SHORTEST_MARK} letters."
+            f"--probe {short!r} is too short and may match by chance: give at least {SHORTEST_MARK} letters."
         )
     return tuple(marks or ())

@@ -40,6 +40,7 @@ class Incident:
     python: str = ""  # a program in Python, instead of one to build
     modules: tuple[str, ...] = ()  # what that program imports beside the standard library
     tools: tuple[str, ...] = ()  # programs that have to be in PATH
+    compiles: bool = True  # the driver compiles a kernel
     compiler: str = ""
     kernels: tuple[str, ...] = ()  # sources with kernels, for a simulated device
     environment: dict[str, str] = field(default_factory=dict)  # what the program needs to run here
@@ -70,6 +71,7 @@ def _read(path: Path) -> Incident:
             backend=data["backend"],
             folder=path.parent,
             sources=tuple(data["sources"]),
+            compiles=bool(data.get("compiles", True)),
             compiler=data.get("compiler", ""),
             script=data.get("script", ""),
             python=data.get("python", ""),
@@ -100,7 +102,7 @@ def _fault_differences(expect: dict[str, Any], case: Case) -> list[str]:
     found = []
     if expect.get("outcomes") and ended not in expect["outcomes"]:
         wanted = " or ".join(expect["outcomes"])
-        found.append(f"expected the program to end with {wanted}, it ended with {ended} (a race may need another run)")
+        found.append(f"expected the program to end with {wanted}, it ended with {ended}")
     if not case.diagnosis:
         return [*found, f"expected {expect.get('cause')}, found no cause"]
     best = case.diagnosis[0]

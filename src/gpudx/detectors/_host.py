@@ -36,7 +36,7 @@ class HostRanges:
     TEXTS = (
         "the host memory that call {} copies from or to",
         "the host memory that a memory object was made from (call {})",
-        "the address that mapping memory gave (call {})",
+        "the address that a map call returned (call {})",
         "the address of a variable whose content call {} passed",
     )
 

@@ -90,9 +90,9 @@ class Decoder:
         row = self._most_related(rows, position)
         label, born = objects.label(row), int(table["born"][row])
         others = [objects.label(int(r)) for r in rows if r != row]
-        also = f" (also of {several(others)})" if others else ""
+        also = f" and of {several(others)}" if others else ""
         alive = "live" if int(table["died"][row]) >= position else "released"
-        text = f"{value:#x} = {value} is exactly the size of {label}, made by call {born + 1}{also}"
+        text = f"{value:#x} = {value:,} is exactly the size of {label}, made by call {born + 1}{also}"
         memory = allocation_of(self._facts, row, alive)
         return Origin("size", f"the byte size of {label}", (Evidence(text, (born + 1,)),), memory)
 
@@ -175,11 +175,12 @@ class Decoder:
         if known and self._facts.symbols.kind(value) in (None, "reserved"):
             text = "an address at which the process has no memory"
             return Origin(
-                "unmapped", text, (Evidence(f"nothing is mapped at {value:#x}, and no recorded call gave this value"),)
+                "unmapped", text, (Evidence(f"nothing is mapped at {value:#x}, and no recorded call returned this value"),)
             )
         if self._facts.symbols.kind(value) in (None, "reserved"):
-            return Origin("heap", "a value that no recorded call gave as a handle", (Evidence(f"no recorded call gave {value:#x}"),))
-        text = "an address in the program's heap that no recorded call gave as a handle"
+            evidence = (Evidence(f"no recorded call returned {value:#x}"),)
+            return Origin("heap", "a value that no recorded call returned as a handle", evidence)
+        text = "an address in the program's heap that no recorded call returned as a handle"
         return Origin(
-            "heap", text, (Evidence(f"{value:#x} lies in memory of the process, and no recorded call gave it"),)
+            "heap", text, (Evidence(f"{value:#x} lies in memory of the process, and no recorded call returned it"),)
         )

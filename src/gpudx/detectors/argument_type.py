@@ -92,7 +92,7 @@ def _of_float(facts: Facts, one: TwoFloats) -> Finding:
             f"{capital(what)} of kernel {site.kernel} (launch {site.launch}) seems to hold a float: its first 4 bytes are "
             f"{one.as_float:g}, all 8 are {one.as_double:g} as a double."
         ),
-        because="The value makes sense as a float and the 4 bytes behind it; nothing in the trace shows its type on the host.",
+        because="The value makes sense as a float and the 4 bytes after it; nothing in the trace shows its type on the host.",
         site=site,
         count=len(one.rows),
         causes=(ID,),

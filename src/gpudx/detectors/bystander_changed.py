@@ -127,7 +127,7 @@ def _message(facts: Facts, one: Bystander) -> str:
         near = f"; {_near(facts, one.nearest)}" if one.nearest else ""
         return f"Launch {site.launch} of kernel {site.kernel} (call {site.number}) changed {what}, {given}{near}."
     if not one.suspects:
-        return f"{capital(what)} changed, and no launch and no copy is recorded that could have done it."
+        return f"{capital(what)} changed, and no recorded launch or copy could have done it."
     many = plural(len(one.suspects), "launch", "launches")
     return f"{capital(what)} changed, and none of the {many} of that time was passed them to write: one left its own memory."
 

@@ -36,7 +36,7 @@ CAUSE = Cause(
     title="A copy was passed host memory for device memory, or the reverse",
     refutes_if="Each side of the copy is memory of the kind that the call takes there.",
     fix=("Give the destination first and the source second, with the direction that fits the two.",),
-    predicts=(("recorded", "the driver refuses the copy, or dies in it"),),
+    predicts=(("recorded", "the driver refuses the copy or crashes in it"),),
     kind=FIXED,
 )
 DEVICE_ONLY = [FAMILIES.index(name) for name in ("device", "pitched", "async")]

@@ -79,7 +79,7 @@ def _finding(facts: Facts, run: Run, read: int, write: int, count: int) -> Findi
     site = facts.sites.at(int(source["position"]), value=int(target["address"]))
     away = int(target["address"]) - int(source["address"])
     where = facts.objects.label(obj) if obj >= 0 else "host memory"
-    way = f"{plural(abs(away), 'byte')} {'on' if away > 0 else 'back'}"
+    way = f"{plural(abs(away), 'byte')} {'ahead' if away > 0 else 'back'}"
     size = f"{plural(int(source['height']), 'row')} of " if source["height"] > 1 else ""
     return Finding(
         id=ID,

@@ -9,7 +9,7 @@ Example:
     cudaMallocPitch(&image, &pitch, width * sizeof(float), height);
     cudaMemcpy2D(image, width, host, width * sizeof(float), width * sizeof(float), height, cudaMemcpyHostToDevice);
 
-Fix it by passing the pitch that the allocation gave for the device's side and the row's bytes for the host's.
+Fix it by passing the pitch that the allocation returned for the device's side and the row's bytes for the host's.
 
 (CUDA driver API reference, cuMemcpy2D: the pitch must be at least the width plus the first byte's place in its row.)
 """
@@ -36,7 +36,7 @@ CAUSE = Cause(
     title="The rows of a pitched copy are longer than its pitch",
     refutes_if="The width and the offset in the row fit into the pitch.",
     fix=(
-        "Give widths and pitches in bytes: the pitch that the allocation gave for the device, the row's bytes for the host.",
+        "Give widths and pitches in bytes: the pitch that the allocation returned for the device, the row's bytes for the host.",
     ),
     predicts=(("recorded", "the driver refuses the copy, or the rows overwrite each other"),),
     kind=FIXED,

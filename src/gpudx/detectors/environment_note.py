@@ -3,7 +3,7 @@
 These are notes beside a failure, never its cause alone:
 
     settings            environment variables that make launches wait, hide devices, or take libraries from elsewhere
-    missing driver      a driver is registered with the loader, and its file is missing: the loader ignores it
+    missing driver      no driver is registered with the loader, or the file of one is missing and the loader ignores it
     old driver          the driver is of an older major version than the runtime library that the program loaded
     mixed libraries     one process has loaded two different copies of a runtime, which share no state
 
@@ -27,7 +27,7 @@ from gpudx.detectors._ages import name_of
 from gpudx.facts import Facts, backend_libraries, backend_modules
 from gpudx.facts.maps import parse_maps
 from gpudx.model import Evidence, Finding, Identity, LoadedObject, Severity
-from gpudx.text import several
+from gpudx.text import capital, several
 
 ID = "environment-note"
 MOST_NAMED = 6
@@ -69,7 +69,7 @@ def _missing_drivers(identity: Identity, run: Run) -> Iterator[Finding]:
     """A name without a folder is looked up by the loader in places of its own, and is never reported as missing."""
     for one in identity.drivers:
         if one.problem:
-            message = f"{one.problem}: the loader ignored it; correct the entry or install the driver."
+            message = f"{capital(one.problem)}: install the driver{', or correct the entry' if one.name else ''}."
             severity: Severity = "warning" if run.failed else "info"
             yield _note("missing driver", severity, message, (one.problem,), ("driver", one.name))
 
@@ -105,6 +105,6 @@ def _older_than(facts: Facts, runtime: Version, driver: tuple[int, int]) -> Iter
         version = runtime(path)
         if version and version[0] > driver[0]:
             needs = f"{version[0]}.{version[1]}"
-            message = f"The driver is of version {has}, the runtime of {needs}: update the driver, or build with the older toolkit."
+            message = f"The driver has version {has}, the runtime {needs}: update the driver, or build with the older toolkit."
             evidence = (f"{path} was loaded", f"the driver reports version {has}")
             yield _note("old driver", "warning", message, evidence, ("driver", has), ("runtime", name_of(path)))

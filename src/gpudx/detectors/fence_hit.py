@@ -208,7 +208,7 @@ def _which(facts: Facts, block: Fenced, who: _Who, hits: list[Given], running: l
         text = f"none of {len(running)} launches" if len(running) > 1 else "the only launch"
         was = "was" if len(running) > 1 else "was not"
         calls = tuple(p + 1 for p in running[-SHOWN:])
-        yield Evidence(f"{text} that may have been running {was} given {label}", calls)
+        yield Evidence(f"{text} that may have been running {was} passed {label}", calls)
     else:
         yield Evidence("no launch is known to have been running")
     for one in hits if len(hits) == 1 else ():

@@ -35,7 +35,7 @@ CAUSE = Cause(
     title="Host memory was freed while a buffer or transfer still used it",
     refutes_if="The memory at the fault address would still be mapped.",
     fix=("Keep the host memory until the buffer is released and all work that uses it is complete.",),
-    predicts=(("recorded", "the program dies at an address of that memory, or works on what others put there"),),
+    predicts=(("recorded", "the program dies at an address of that memory, or works on data that other code put there"),),
     kind=LIFETIME,
 )
 FATAL = (7, 11)  # SIGBUS, SIGSEGV

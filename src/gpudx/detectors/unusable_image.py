@@ -55,7 +55,7 @@ CAUSES = (
         title="What was passed as device code is not device code",
         refutes_if="The image begins as device code does.",
         fix=(
-            "Look at what the image is read from: a file that is missing, cut short, compressed or a pointer to another.",
+            "Check the file that the image is read from: it may be missing, truncated, compressed, or a pointer to another file.",
         ),
         predicts=(("recorded", "loading the image fails, on every device"),),
         kind=FIXED,

@@ -108,7 +108,7 @@ def _finding(facts: Facts, met: Meeting, found: _Replaced) -> Finding:
             f"{met.told(facts)}: use an event for each."
         ),
         evidence=(
-            Evidence(f"{label} was recorded in {where[0]}, behind the first of them", (meant.number,)),
+            Evidence(f"{label} was recorded in {where[0]}, after the first of them", (meant.number,)),
             Evidence(f"it was recorded again in {where[1]}, before the wait", (instead.number, wait.number)),
             Evidence("nothing else orders the two", tuple(site.number for site in met.sites(facts))),
         ),

@@ -185,7 +185,7 @@ def _seen(facts: Facts, damage: Damage, label: str) -> Iterator[Evidence]:
     block = damage.block
     made = int(facts.objects.table["born"][block.object]) if block.object >= 0 else block.made
     where = (
-        f"made {label}, and the recorder put a known pattern right behind it"
+        f"made {label}, and the recorder put a known pattern right after it"
         if block.edge == RED
         else f"put {label} at {block.address:#x}, with a known pattern next to it"
     )

@@ -70,7 +70,7 @@ def _reason(facts: Facts, position: int) -> _Reason | None:
     row = facts.memory.one(value, position) if value else -1
     if row < 0:
         where = ordinary(facts, value) if value else None
-        return _Reason("host", f"an address {where}, which no recorded call gave") if where else None
+        return _Reason("host", f"an address {where}, which no recorded call returned") if where else None
     label, offset = facts.objects.label(row), facts.memory.offset(row, value)
     live = facts.objects.state(row, position) == "live"
     if offset:

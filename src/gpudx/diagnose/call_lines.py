@@ -12,7 +12,8 @@ from gpudx.facts import Facts
 from gpudx.model import Finding
 
 # A call by its number, unless its line follows: "call 33" and "(call 33)", not "call 33 (main.c:41)" or "call 33, main.c:41".
-NUMBERED = re.compile(r"\bcall (?P<number>\d+)(?P<closed>\))?(?!\d|,? \(?[^\s,()]+\.\w+:\d|, )")
+LINE = r",? \(?[^\s,()]+\.\w+:\d"
+NUMBERED = re.compile(rf"\bcall (?P<number>\d+)(?:(?P<closed>\))(?!{LINE})|(?![\d)]|, |{LINE}))")
 MOST = 24  # calls of one process whose lines are looked up: that reads debug information
 
 

@@ -202,7 +202,7 @@ def _why_only(interval: Interval) -> str:
 
 def _innocent(finding: Finding, interval: Interval) -> Victim:
     if interval.own_wait:
-        return Victim("The wait that gpudx put behind the launch (--serialise) reported the fault.", finding.site)
+        return Victim("The wait that gpudx added after the launch (--serialise) reported the fault.", finding.site)
     return Victim(f"{finding.site.call if finding.site else 'A call'} only reported the fault.", finding.site)
 
 

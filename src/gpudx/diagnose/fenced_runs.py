@@ -20,7 +20,7 @@ from gpudx.text import plural
 
 NAME = "fence"
 SHARED = (
-    "This program gives memory to other processes, which fenced memory does not allow: that was refused, and such a "
+    "This program shares memory with other processes, which fenced memory does not allow: that was refused, and such a "
     "program cannot be fenced there."
 )
 NOTHING = "No memory was fenced: none was allocated in the recorded processes."
@@ -78,7 +78,7 @@ def _counted(fence: Fence, blocks: Sequence[Fenced], missed: Counter[str]) -> st
     red = len(blocks) - len(walled)
     aligned = ", ".join(f"{align:,}" for align in sorted({block.align for block in walled}))
     how = f" ({fence.edge} edge, multiples of {aligned})" if walled else ""
-    zones = f"; {red:,} of them by a red zone behind it" if red else ""
+    zones = f"; {red:,} of them by a red zone after it" if red else ""
     without = ", ".join(f"{count:,} ({why})" for why, count in missed.most_common())
     return f"Fenced {len(blocks):,} of {every}{how}{zones}{f'; without a fence: {without}' if without else ''}."
 
@@ -102,7 +102,7 @@ def _given_back(blocks: Sequence[Fenced]) -> list[str]:
     count = sum(block.given_back for block in blocks if block.edge != RED)
     if not count:
         return []
-    return [f"The addresses of the {count:,} that were freed first were given back: later use of them is not noticed."]
+    return [f"The addresses of the {count:,} that were freed first were reused: later accesses to them are not noticed."]
 
 
 def _pools(processes: Sequence[Facts]) -> list[str]:

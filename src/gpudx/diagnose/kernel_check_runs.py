@@ -34,7 +34,7 @@ from gpudx.text import capital, listed, plural, times
 ID = "kernel-check-"
 REASONS = (index_reasons, race_reasons, partial_writes, nan_reasons, image_reasons)  # the first that knows one
 MOST_NAMED = 4  # kernels
-NOT_WITH_BARRIERS = "this driver runs kernels wrongly that return before a barrier or have one in a branch, with these checks"
+NOT_WITH_BARRIERS = "with these checks, this driver does not run kernels correctly that return before a barrier or have one in a branch"
 MOST = 1000
 REPORTED = "The kernel checked itself and reported this place."
 NOT_A_NUMBER = (

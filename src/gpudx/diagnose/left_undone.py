@@ -47,7 +47,7 @@ def _gave_up(processes: Sequence[Facts]) -> Iterator[str]:
 
 def _not_serialised(processes: Sequence[Facts]) -> Iterator[str]:
     for why, count in _counted(processes, "note_not_serialised", "launches"):
-        yield f"At least {plural(count, 'launch', 'launches')} under --serialise had no wait behind: {why}."
+        yield f"At least {plural(count, 'launch', 'launches')} under --serialise had no wait after them: {why}."
 
 
 def _images(processes: Sequence[Facts]) -> Iterator[str]:

@@ -17,7 +17,7 @@ NULL = "null-pointer"
 MEMORY = ("handle:mem", "pointer")  # results of calls that make memory
 UNSPECIFIC = ("failed-call", "ignored-error")  # detectors that know the status only
 USED = "A kernel used the NULL that the program got from this call."
-PERHAPS = "A kernel used a NULL, which this call may have left; the trace does not show how the program came by it."
+PERHAPS = "A kernel used a NULL, which this call may have left; the trace does not show where the program got it."
 
 
 def traced_back(findings: Sequence[Finding], processes: Sequence[Facts]) -> tuple[Finding, ...]:

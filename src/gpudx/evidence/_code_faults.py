@@ -57,7 +57,7 @@ def _of_kernel(file: str, found: Found) -> Iterator[Finding]:
 
 
 TRAPS = (
-    "stops at a trap before it does anything: the compiler found its body to be wrong, or the source wants it so for "
+    "stops at a trap before it does anything: the compiler found its body to be wrong, or the source has a trap for "
     "this target; read the compiler's warnings for it"
 )
 SPILLS = (

@@ -139,7 +139,7 @@ def _doubt(record: Record) -> str | None:
     if past <= 0:
         return "the access lies wholly inside the allocation that the tool itself names"
     return (
-        "the access begins inside the nearest allocation and ends behind it; when the next mapping adjoins, as in"
+        "the access begins inside the nearest allocation and ends after it; if the next mapping adjoins, as in"
         " reserved address ranges that grow (expandable segments), this is a false alarm"
     )
 

@@ -263,7 +263,7 @@ def _how(fault: Fault) -> str:
     nearest, past, reason = fault.first.nearest, fault.first.past_end, fault.first.reason
     if nearest and past is not None and 0 <= past < nearest.size + NEAR:
         away = plural(past, "byte") if past else "right"
-        return f"{away} behind the end of an allocation of {plural(nearest.size, 'byte')}"
+        return f"{away} past the end of an allocation of {plural(nearest.size, 'byte')}"
     if nearest and nearest.side == "before" and nearest.distance < NEAR:
         return f"{plural(nearest.distance, 'byte')} before an allocation of {plural(nearest.size, 'byte')}"
     return "out of bounds" if reason is None or "bound" in reason else f"that is {reason}"

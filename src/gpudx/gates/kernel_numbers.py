@@ -44,7 +44,7 @@ ROWS = (
         "0",
         "Limits the registers that the compiler spilled to memory, for every kernel.",
         lambda build: build.spill_stores,
-        "bytes of registers in memory",
+        "bytes of spilled registers",
     ),
     Limit(
         "stack",

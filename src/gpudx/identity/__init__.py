@@ -14,6 +14,7 @@ from gpudx.identity.settings import settings
 from gpudx.identity.steps import steps
 from gpudx.lab import source_tree
 from gpudx.lab.recorded import RunResult
+from gpudx.lab.roll import RollKind
 from gpudx.model import Driver, Identity, LoadedObject, SourceTree
 
 __all__ = ["identify"]
@@ -32,7 +33,7 @@ def identify(run: RunResult, facts: Sequence[Facts]) -> Identity:
         trees=trees,
         interpreters=packages.interpreters(loaded),
         packages=packages.packages(loaded),
-        drivers=(*_devices(facts), *_registered(facts, environment)),
+        drivers=(*_devices(facts), *_registered(facts, run, environment)),
         settings=settings(environment),
         steps=steps(run.roll),
         unknown=_unknown(loaded, trees),
@@ -65,10 +66,14 @@ def _api(facts: Facts) -> str:
     return next((api for api in apis if api != "note"), "")
 
 
-def _registered(facts: Sequence[Facts], environment: dict[str, str]) -> tuple[Driver, ...]:
-    """Registered drivers of the APIs that were used."""
-    used = {_api(one) for one in facts}
-    return tuple(Driver(api, name, "", problem) for api, name, problem in backends.drivers(environment) if api in used)
+def _registered(facts: Sequence[Facts], run: RunResult, environment: dict[str, str]) -> tuple[Driver, ...]:
+    """Registered drivers of the APIs that were used, and of those whose library was loaded and called nothing."""
+    called = {_api(one) for one in facts} - {""}
+    silent = [os.path.basename(one.path) for one in run.roll if one.kind == RollKind.NOT_ENTERED]
+    used = called | backends.apis_of(silent)
+    found = [Driver(api, name, "", problem) for api, name, problem in backends.drivers(environment) if api in used]
+    none = [Driver(api, "", "", problem) for api in used - called if (problem := backends.no_driver(api, environment))]
+    return (*found, *none)
 
 
 def _unknown(loaded: Sequence[LoadedObject], trees: Sequence[SourceTree]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from gpudx.lab.experiments import base
 
 REACH = {
     "fenced": (
-        "sees accesses of kernels past the end of an allocation and after its release; not those into the padding behind the end"
+        "sees accesses of kernels past the end of an allocation and after its release; not those into the padding after the end"
         " (up to 127 bytes with OpenCL, 255 with CUDA), into other parts of the same allocation, or by copies"
     ),
     "low-fenced": (

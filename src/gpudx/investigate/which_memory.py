@@ -27,10 +27,10 @@ CAUSE = {KEPT: FREED, ROOMY: OUTSIDE}
 WHY = {KEPT: "whether the fault is in freed memory", ROOMY: "whether the fault is past the end of a buffer"}
 AGAIN = "whether it still fails without the change"
 ZEROS = "whether it still fails with zeros in fresh memory"
-DID = {KEPT: "freed memory kept", ROOMY: "room behind every buffer"}
+DID = {KEPT: "freed memory kept", ROOMY: "room after every buffer"}
 NOT_SEEN = {
     KEPT: "the fault is not in freed memory: the program still fails when what it frees stays allocated",
-    ROOMY: "the fault is not a short way past the end of a buffer: the program still fails with 1 MiB or more of room behind each",
+    ROOMY: "the fault is not a short way past the end of a buffer: the program still fails with 1 MiB or more of room after each",
 }
 
 

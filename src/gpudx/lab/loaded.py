@@ -45,7 +45,7 @@ REASONS: dict[str, tuple[str, str]] = {
 }
 CLEARED = (
     "{path} was started without the environment that loads the recorder",
-    "Start gpudx behind whatever clears the environment (env -i, sudo, a launcher), as in `env -i gpudx run -- ...`.",
+    "Start gpudx after whatever clears the environment (env -i, sudo, a launcher), as in `env -i gpudx run -- ...`.",
 )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from gpudx.model.case import UNCHECKED_IMAGES
 from gpudx.model.suppression import NOTES
 from gpudx.report.safe import clean, full
 from gpudx.text import listed, plural
+from gpudx.text.places import here
 
 if TYPE_CHECKING:
     from gpudx.model import Case, Instrument
@@ -24,7 +24,7 @@ def one_line(case: Case) -> str:
 
 def near(place: str) -> str:
     """A path as short as it can be opened from here."""
-    return full(place.replace(os.getcwd() + os.sep, ""))
+    return full(here(place))
 
 
 def needs_report(case: Case) -> bool:
@@ -46,7 +46,7 @@ def watched(case: Case) -> str:
     calls = calls_made(case)
     launches = sum(process.launches for process in case.processes)
     if not calls:
-        return "the program made no GPU API call."
+        return "no GPU API call was recorded."
     seen = f"{plural(calls, 'call')}, {plural(launches, 'launch', 'launches')}"
     found = counted(case) if case.findings else "no fault found"
     tools = "".join(f" {one.name}: {one.saw}" for one in case.instruments if one.watches and one.name != RECORDER)

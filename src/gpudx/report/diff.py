@@ -32,7 +32,7 @@ def comparison(made: Comparison) -> Outline:
 
 
 def _same(made: Comparison) -> str:
-    what = "no difference" if made.same else "nothing differs but what is left out"
+    what = "no difference" if made.same else "no differences, except in what is left out"
     return f"{what} in {plural(made.launches[0], 'launch', 'launches')}"
 
 

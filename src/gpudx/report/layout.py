@@ -11,6 +11,7 @@ from gpudx.model import Case
 from gpudx.report.safe import clean
 
 COMMAND = re.compile(r"`(?:gpudx|pip|apt|sudo|git) [^`]*`")
+PATH = re.compile(r"(?<![^\s(])[^\s()`]*/[^\s()`]*")  # outside of commands in backquotes
 GLUE = "\ue000"  # in place of a space that must not end a line; text from programs never has it (safe.HIDDEN)
 GAP = 2  # columns between the columns of a table
 WIDEST_KEY = 24
@@ -50,6 +51,16 @@ def _glued(text: str, whole: Iterable[str]) -> str:
     for one in sorted((one for one in whole if " " in one), key=len, reverse=True):
         text = text.replace(one, one.replace(" ", GLUE))
     return text
+
+
+def shortened(text: str, room: int) -> str:
+    """Text whose paths are no longer than `room`: those that are lose their first folders."""
+    return PATH.sub(lambda found: _shortened(found[0], room), text)
+
+
+def _shortened(path: str, room: int) -> str:
+    ends = (f".../{path[at + 1 :]}" for at, char in enumerate(path) if char == "/")
+    return path if cells(path) <= room else next((one for one in ends if cells(one) <= room), path)
 
 
 def named(rows: Sequence[tuple[str, str]], width: int, whole: Iterable[str] = ()) -> Iterator[tuple[str, str]]:

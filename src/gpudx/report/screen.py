@@ -17,12 +17,13 @@ from itertools import chain
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
 from gpudx.report import Page, flake, source_line
 from gpudx.report.brief import RECORDER, calls_made, eventful, near, suppressions, unchecked_images
-from gpudx.report.layout import cells, height, spaced_paths, wrapped
+from gpudx.report.layout import cells, height, shortened, spaced_paths, wrapped
 from gpudx.report.safe import clean, full
 from gpudx.report.source_line import KernelText, SourceLine
 from gpudx.report.verdict import UNFINISHED, most_telling, only_read, verdict
 from gpudx.report.wording import reworded
 from gpudx.text import duration, plural
+from gpudx.text.places import here
 
 MOST_ROWS, SHORT_ROWS = 25, 5
 MOST_FACTS = 4
@@ -61,6 +62,7 @@ FOREIGN = {
     "hip": re.compile(r"\b(cl|cu|cuda)[A-Z]\w|\bCUDA_|compute-sanitizer|oclgrind"),
 }
 SHOWS = {"recorded": (), "fenced": ("--fence",), "checked": ("--sanitize",)}  # options of `gpudx run` by experiment
+LONGEST_COMMAND = 72  # columns; a longer one is shown as the shorter one that goes on with the case
 LEAST_CODE = 20  # columns worth quoting
 IN_CODE = re.compile(r"\+0x[0-9a-f]+$")  # a place in a kernel's machine code
 WITH_LINE_INFO = "Build the kernel with -lineinfo to see its source line here."
@@ -102,7 +104,7 @@ class Writer:
     ) -> None:
         self.kernel_text = kernel_text
         self.more = more
-        self.paths = {_here(one) for one in paths}
+        self.paths = {here(one) for one in paths}
         self.width = max(NARROWEST, min(page.width, WIDEST))
         self.colour = page.colour
 
@@ -110,8 +112,12 @@ class Writer:
         return f"\033[{style}m{text}\033[0m" if self.colour and text else text
 
     def wrapped(self, text: str, first: str = INDENT) -> list[str]:
-        """Paths, names and numbers are never broken, even where they are longer than the line; paths begin here."""
-        return wrapped(clean(_here(text)), self.width, first, whole=self.paths)
+        """Names and numbers are never broken, even where they are longer than the line; paths begin here, and are cut to fit."""
+        return wrapped(self.near(clean(text), cells(first)), self.width, first, whole=self.paths)
+
+    def near(self, text: str, indent: int = len(INDENT)) -> str:
+        """Paths below the working directory as seen from there, and none longer than the line."""
+        return shortened(here(text), self.width - indent)
 
     def dimmed(self, text: str) -> list[str]:
         return [self.styled(line, DIM) for line in self.wrapped(text)]
@@ -265,7 +271,7 @@ def _sentences(text: str, writer: Writer, most: int = MOST_SENTENCE_LINES) -> li
 def _code(place: SourceLine, writer: Writer, around: int) -> list[str]:
     inside = f"in {clean(place.function)}" if place.function and place.function != MODULE else ""
     whole = (*writer.paths, inside.partition(",")[0])
-    lines = wrapped(f"{_here(full(place.place))} {inside}", writer.width, INDENT, whole=whole)
+    lines = wrapped(f"{writer.near(full(place.place))} {inside}", writer.width, INDENT, whole=whole)
     chosen = place.around(around)
     dedented = textwrap.dedent("\n".join(text for _, text in chosen)).split("\n")
     digits = len(str(chosen[-1][0])) if chosen else 0
@@ -292,7 +298,7 @@ def _whole(lead: str, text: str, writer: Writer) -> list[str]:
 def _one_line_of_code(place: SourceLine, writer: Writer) -> list[str]:
     """The place is never cut, the code is."""
     text = "".join(f": {clean(line.strip())}" for _, line in place.around(0))
-    head = f"{INDENT}{full(place.place)}"
+    head = f"{INDENT}{writer.near(full(place.place))}"
     return [writer.cut(head + text)] if len(head) + LEAST_CODE <= writer.width else [head]
 
 
@@ -403,18 +409,22 @@ def _numbered(steps: Sequence[str], writer: Writer) -> Iterator[str]:
 def next_step(case: Case) -> str:
     """The command that gets further where no cause is settled; "" where there is none."""
     if case.flake:
-        again = shlex.join(["gpudx", "flake", "--budget", "20m", "--resume", _here(case.directory)])
+        again = shlex.join(["gpudx", "flake", "--budget", "20m", "--resume", here(case.directory)])
         return again if case.flake.stopped in UNFINISHED else ""
     if not case.command or only_read(case) or any(one.status == "confirmed" for one in case.diagnosis):
         return ""
     if case.investigation is not None:
         return _after_investigation(case, case.investigation)
     watched = any(one.name == "recorder" and not one.failed for one in case.instruments)
-    return shlex.join(["gpudx", "investigate", "--", *_program(case)]) if watched and calls_made(case) else ""
+    if not watched or not calls_made(case):
+        return ""
+    whole = shlex.join(["gpudx", "investigate", "--", *_program(case)])
+    by_case = shlex.join(["gpudx", "investigate", here(case.directory)])
+    return whole if len(whole) <= LONGEST_COMMAND or not case.directory else min(whole, by_case, key=len)
 
 
 def _after_investigation(case: Case, state: Investigation) -> str:
-    again = shlex.join(["gpudx", "investigate", *_more_time(state), _here(case.directory)])
+    again = shlex.join(["gpudx", "investigate", *_more_time(state), here(case.directory)])
     if install := to_install(state):
         return f"{install} && {again}"
     if state.stopped in (*UNFINISHED, "the failure did not reproduce"):
@@ -451,9 +461,9 @@ def _more_time(state: Investigation) -> list[str]:
 def _program(case: Case) -> list[str]:
     """The command; a program, and a script, below the working directory as seen from there."""
     first, *rest = case.command
-    near = _here(first) if os.sep in _here(first) or os.sep not in first else f"./{_here(first)}"
+    near = here(first) if os.sep in here(first) or os.sep not in first else f"./{here(first)}"
     if rest and PYTHON.match(os.path.basename(first)):
-        rest[0] = _here(rest[0])
+        rest[0] = here(rest[0])
     return [near, *rest]
 
 
@@ -515,8 +525,3 @@ def _inside_kernels(case: Case) -> Iterator[str]:
     for tool in case.instruments:
         if tool.state == "live" and (found := KERNEL_CHECKS.match(tool.name)):
             yield from (name for word, name in INSIDE.items() if word in found[1].split(", "))
-
-
-def _here(text: str) -> str:
-    """Paths below the working directory, as seen from there."""
-    return text.replace(os.getcwd() + os.sep, "")

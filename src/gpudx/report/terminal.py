@@ -1,4 +1,5 @@
-"""For a terminal: calm colours, or none; readable at 80 columns."""
+"""For a terminal: calm colours, or none; readable at 80 columns. Paths begin at the working directory, except in commands, which can
+be pasted anywhere."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from gpudx.model import Case
 from gpudx.report import Page, layout
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, in_words
 from gpudx.report.outline import outline
+from gpudx.text.places import here
 
 TONES = {"bad": "1;31", "unsure": "1;33", "good": "1;32"}
 HEADING, KEY = "1", "36"
@@ -65,7 +67,8 @@ class _Sheet:
             yield from self._wrapped(item, f"{INDENT}{mark:<{widest}} ")
 
     def _named(self, rows: tuple[tuple[str, str], ...]) -> Iterator[str]:
-        for name, value in layout.named(rows, self.width - len(INDENT), self.whole):
+        near = [(name, here(value)) for name, value in rows]
+        for name, value in layout.named(near, self.width - len(INDENT), self.whole):
             yield f"{INDENT}{self._styled(name, KEY)}{value}"
 
     def _table(self, block: Table) -> Iterator[str]:
@@ -77,7 +80,7 @@ class _Sheet:
             yield from self._named(tuple((name, cell) for name, cell in zip(block.columns, row, strict=True) if cell))
 
     def _wrapped(self, text: str, first: str = INDENT) -> list[str]:
-        return layout.wrapped(text, self.width, first, whole=self.whole)
+        return layout.wrapped(here(text), self.width, first, whole=self.whole)
 
     def _styled(self, text: str, style: str) -> str:
         return f"\033[{style}m{text}\033[0m" if self.colour and text.strip() else text

@@ -1,7 +1,8 @@
-"""Which source files are the user's own."""
+"""Paths: which source files are the user's own, and how paths look from the working directory."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 
@@ -30,3 +31,8 @@ def first_own(sources: Iterable[str]) -> str | None:
     """Of the lines of a chain of inlined functions or callers, innermost first: the first that is the program's own, else the first."""
     known = [one for one in sources if one]
     return next((one for one in known if not is_installed(one)), known[0] if known else None)
+
+
+def here(text: str) -> str:
+    """Paths below the working directory, as seen from there."""
+    return text.replace(os.getcwd() + os.sep, "")

@@ -125,7 +125,7 @@ class Verifier:
         casefile.write_whole(self._case_dir / STATE, json.dumps(casefile.encode(state), indent=1) + "\n")
 
 
-CUT = "The last run of --{condition} did not end within the budget and is not counted; with --timeout S a hang is a failure."
+CUT = "The last run of --{condition} did not end within the budget and is not counted; with --timeout TIME a hang is a failure."
 CHANGED = "The program of --{condition} was changed since the verification began, so its runs do not belong together: verify again."
 
 

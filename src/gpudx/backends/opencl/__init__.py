@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpudx.backends.opencl import entry
-from gpudx.backends.opencl.icds import VENDORS, drivers, of_packages, wheel_compiles
+from gpudx.backends.opencl.icds import drivers, no_driver, of_packages, runs_without_kernels, wheel_compiles
 from gpudx.backends.opencl.variables import VARIABLES
 from gpudx.backends.tool import Bundled, Linking, Tool
 from gpudx.kernel_checks.errors import INSTALL
 
-__all__ = ["LIBRARIES", "LINKING", "TOOLS", "VARIABLES", "drivers", "environment", "library", "other_device"]
+__all__ = ["LIBRARIES", "LINKING", "TOOLS", "VARIABLES", "drivers", "environment", "library", "no_driver", "other_device"]
 
 HERE = Path(__file__).resolve().parent
 LIBRARIES = ("libOpenCL",)
@@ -23,7 +23,7 @@ PREFIXES = ("CL_", "OCL_", "OPENCL_", "POCL_", "PYOPENCL_")
 PIP_DEVICE = (
     'pip install "pyopencl[pocl]" (loader and processor device, no root needed)'
     if wheel_compiles()
-    else "pip install pyopencl intel-opencl-rt (loader and processor device, no root needed)"
+    else "pip install pyopencl intel-opencl-rt intel-cmplr-lib-rt (loader and processor device, no root needed)"
 )
 
 
@@ -56,8 +56,8 @@ def bundled_loader() -> Bundled | None:
 
 
 def system_has_driver() -> bool:
-    """Is a driver registered with the system's loader? It may still fail to load; only running tells."""
-    return bool(os.environ.get("OCL_ICD_VENDORS")) or any(Path(VENDORS).glob("*.icd"))
+    """Is a driver registered with the system's loader? It may still fail to load; only running it shows that."""
+    return any(not problem for _, problem in drivers(os.environ))
 
 
 def other_device(base: Mapping[str, str], devices: frozenset[str]) -> dict[str, str]:
@@ -70,7 +70,12 @@ def other_device(base: Mapping[str, str], devices: frozenset[str]) -> dict[str, 
 
 
 LINKING = Linking(
-    library="OpenCL", header="CL/cl.h", ready=system_has_driver, bundled=bundled_loader, install=PIP_DEVICE
+    library="OpenCL",
+    header="CL/cl.h",
+    ready=system_has_driver,
+    bundled=bundled_loader,
+    runs_without_kernels=runs_without_kernels,
+    install=PIP_DEVICE,
 )
 
 TOOLS = (

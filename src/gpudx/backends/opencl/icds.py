@@ -35,15 +35,22 @@ def _processor() -> str:
 
 def of_packages() -> tuple[dict[str, str], ...]:
     """Drivers for the processor that came with Python packages, as the environment in which a loader takes each."""
-    spec = importlib.util.find_spec("pyopencl")
-    home = Path(spec.origin).parent if spec and spec.origin else None
-    pocl = sorted((home / ".libs").glob("libpocl*.so*")) if home and wheel_compiles() else []
-    found = [{"OCL_ICD_VENDORS": str(driver)} for driver in pocl[:1]]
+    found = [{"OCL_ICD_VENDORS": str(driver)} for driver in _of_wheel()[:1] if wheel_compiles()]
     intel = Path(sys.prefix) / "lib/libintelocl.so"  # finds its own parts by LD_LIBRARY_PATH only
     if intel.is_file():
         places = [str(intel.parent), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
         found.append({"OCL_ICD_VENDORS": str(intel), "LD_LIBRARY_PATH": os.pathsep.join(places)})
     return tuple(found)
+
+
+def runs_without_kernels() -> bool:
+    """Has pyopencl a driver of its own? It takes it unless it is told otherwise, and may not be able to compile with it."""
+    return bool(_of_wheel()) and not os.environ.get("OCL_ICD_VENDORS")
+
+
+def _of_wheel() -> list[Path]:
+    spec = importlib.util.find_spec("pyopencl")
+    return sorted((Path(spec.origin).parent / ".libs").glob("libpocl*.so*")) if spec and spec.origin else []
 
 
 def drivers(base: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -54,7 +61,12 @@ def drivers(base: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     if base.get("OCL_ICD_VENDORS") and not place.exists():
         return ((str(place), f"OCL_ICD_VENDORS names {place}, which does not exist"),)
     files = [place] if place.suffix == ".icd" else sorted(place.glob("*.icd"))
-    return tuple(_registered(file) for file in files)
+    return tuple(map(_registered, files))
+
+
+def no_driver(base: Mapping[str, str]) -> str:
+    """What is wrong where `drivers` has none."""
+    return f"no OpenCL driver is registered in {base.get('OCL_ICD_VENDORS') or VENDORS}"
 
 
 def _registered(file: Path) -> tuple[str, str]:

@@ -11,6 +11,8 @@ import importlib.util
 import os
 import sys
 
+from gpudx.backends.opencl import icds
+
 PLATFORM_NAME, DEVICE_TYPE, DEVICE_NAME, DEVICE_VERSION = 0x0902, 0x1000, 0x102B, 0x102F  # CL/cl.h
 DEFAULT, CPU = 1, 2  # bits of a device type
 ALL_DEVICES = 0xFFFFFFFF
@@ -26,6 +28,8 @@ def loaders() -> list[str]:
         return ["libOpenCL.so.1"]
     home = os.path.dirname(spec.origin)
     os.environ["PYOPENCL_HOME"] = home
+    if not any(not problem for _, problem in icds.drivers(os.environ)):
+        os.environ.update(next(iter(icds.of_packages()), {}))
     return ["libOpenCL.so.1", *sorted(glob.glob(f"{home}/.libs/libOpenCL*.so*"))]
 
 
@@ -72,7 +76,9 @@ def _text(ask: ctypes._NamedFuncPointer, handle: int, what: int) -> str:
 def main() -> int:
     """Print one line for each device; 3: none."""
     found = [line for path in loaders() for line in devices(path)]
-    print("\n".join(found) if found else "no loader has a device")
+    useless = icds.runs_without_kernels() and not icds.wheel_compiles()
+    none = "the driver in the pyopencl wheel cannot compile kernels for this processor" if useless else "no loader has a device"
+    print("\n".join(found) if found else none)
     return 0 if found else 3
 
 

@@ -67,7 +67,7 @@ static inline void fill(unsigned char *to, size_t bytes, const unsigned char *wi
         to[i] = with[i % size];
 }
 
-enum { GUARD = 4096 };  /* bytes with a pattern behind each buffer: a launch must not change them */
+enum { GUARD = 4096 };  /* bytes with a pattern after each buffer: a launch must not change them */
 
 static int damaged(const char *name, const unsigned char *data, size_t bytes)
 {
@@ -76,7 +76,7 @@ static int damaged(const char *name, const unsigned char *data, size_t bytes)
         if (data[bytes + i] != 0xa5 && !bad++)
             first = i;
     if (bad)
-        printf("%s: %zu bytes behind its end were changed, the first %zu bytes behind it\\n", name, bad, first);
+        printf("%s: %zu bytes past its end were changed, the first %zu bytes past it\\n", name, bad, first);
     return bad > 0;
 }
 

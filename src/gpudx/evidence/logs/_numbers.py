@@ -12,7 +12,7 @@ MARKS = {
     0xDEADBEEF: "0xdeadbeef, a mark for memory that is not to be used",
     0xCDCDCDCD: "the byte 0xcd, which debug allocators write into fresh memory",
     0xDDDDDDDD: "the byte 0xdd, which debug allocators write into freed memory",
-    0xABABABAB: "the byte 0xab, which debug allocators write behind memory",
+    0xABABABAB: "the byte 0xab, which debug allocators write after a block",
     0xBEBEBEBE: "the byte 0xbe, which AddressSanitizer writes into fresh memory",
 }
 

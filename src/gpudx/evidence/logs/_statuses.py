@@ -100,7 +100,7 @@ STATUSES = (
        "CUDA driver version is insufficient for CUDA runtime version", "setup", "the driver is older than the runtime"),
     _s(46, "cudaErrorDevicesUnavailable CUDA_ERROR_DEVICE_UNAVAILABLE",
        "all CUDA-capable devices are busy or unavailable|CUDA-capable device(s) is/are busy or unavailable", "setup", "the device is "
-           "taken by another process"),
+           "in use by another process"),
     _s(803, "cudaErrorSystemDriverMismatch CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
        "system has unsupported display driver / cuda driver combination", "setup",
        "the driver's library and its kernel module are of different versions"),

@@ -77,7 +77,7 @@ def _message(
     away = {
         "": "",
         "before": f", {far} before memory of {size}",
-        "behind": f", {far} behind memory of {size}",
+        "behind": f", {far} past the end of memory of {size}",
         "inside": f", {far} inside memory of {size}",
     }
     side = SIDES[region[2]] if region else ""

@@ -31,7 +31,7 @@ def read(near: Near) -> Iterator[Event]:
     said = f"The test {name} failed at {at}" if name else f"A test failed at {at}"
     if below and below[0].startswith("due to a fatal error"):
         signal = next((hit[1] for hit in map(_SIGNAL.search, below) if hit), "a signal")
-        text = f"{said}: {signal} ended the process, and tests behind it were not run."
+        text = f"{said}: {signal} ended the process, and the tests after it were not run."
         yield Event(
             "test-process-died",
             "ending",

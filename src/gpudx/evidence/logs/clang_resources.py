@@ -71,5 +71,6 @@ def reader() -> Lines:
 
 def _spilled(build: KernelBuild) -> Event:
     kernel = function_name(build.mangled)[:120]
-    said = f"The compiler put {build.spill_stores:,} bytes of the registers of {kernel} into memory ({build.source}): slow, but no failure."
+    spilled = f"{build.spill_stores:,} bytes of the registers of {kernel}"
+    said = f"The compiler spilled {spilled} to memory ({build.source}): slow, but no failure."
     return Event("registers-spilled", "refusal", said, (("kernel", kernel), ("arch", build.arch)), warning=True)

@@ -46,7 +46,7 @@ NUMBERS["CUSPARSE"] = NUMBERS["CUSOLVER"] = {
     1: "NOT_INITIALIZED", 2: "ALLOC_FAILED", 3: "INVALID_VALUE", 4: "ARCH_MISMATCH", 5: "MAPPING_ERROR", 6: "EXECUTION_FAILED",
     7: "INTERNAL_ERROR",
 }  # fmt: skip
-EARLIER = "often for a fault that an earlier kernel made"
+EARLIER = "often because of a fault in an earlier kernel"
 MEANINGS: dict[str, tuple[Role, str, str]] = {
     "EXECUTION_FAILED": ("report", f"could not run its work on the device, {EARLIER}", "device-error-reported"),
     "EXEC_FAILED": ("report", f"could not run its work on the device, {EARLIER}", "device-error-reported"),

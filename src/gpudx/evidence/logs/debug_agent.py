@@ -145,7 +145,7 @@ def _event(
     entry = _ENTRY.search(wave[3])
     name = (demangle(entry[1]) if entry else function).split("(")[0].removeprefix("void ")[:120]
     at = line if reasons[0] in EXACT else exact
-    stood = f"it was at {line}, which is at or behind the access" if line and not at else ""
+    stood = f"it was at {line}, which is at or after the access" if line and not at else ""
     yield Event(
         kind="rocm-wave-stopped",
         role="fault",

@@ -45,7 +45,7 @@ def _event(where: str, condition: str, function: str, text: str) -> Event:
         role="fault",
         message=f"An assertion in a kernel failed{f' at {where}' if where else ''}: {condition[:200]}{means}.",
         facts=(("at", where), ("condition", condition[:200])),
-        notes=("not proved: which launch it was, and which input it was given",),
+        notes=("not proved: which launch it was, and which input it had",),
         causes=("device-assertion",),
         next=_next.SERIALISE,
         quote=text.strip(),

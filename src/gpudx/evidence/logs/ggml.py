@@ -50,7 +50,7 @@ def _asserted(where: str, condition: str) -> Event:
         role="refusal",
         message=f"ggml stopped on the host at {at}: the assertion {condition[:200]} failed.",
         facts=(("at", at), ("condition", condition[:200])),
-        notes=("an assertion on the host fails before the work is given to the device",),
+        notes=("an assertion on the host fails before the work is submitted to the device",),
         next=_next.RECORD,
     )
 

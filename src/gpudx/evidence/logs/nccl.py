@@ -50,7 +50,7 @@ RESULTS = {
 _WARN = re.compile(r"NCCL WARN (.+)|(?:NCCL|RCCL) (?:[Ee]rror|failure)\W*(.+)|(unhandled (?:cuda|system) error.*)")
 _PROGRESS = re.compile(r"last enqueued work: (\d+), last completed work: (\d+)")
 ERRORS = {
-    "ncclUnhandledCudaError": "a CUDA call inside NCCL failed, often for a fault that an earlier kernel made",
+    "ncclUnhandledCudaError": "a CUDA call inside NCCL failed, often because of a fault in an earlier kernel",
     "ncclSystemError": "a system call inside NCCL failed: network, shared memory or limits",
     "ncclRemoteError": "another process of the group failed or went away",
     "ncclInternalError": "NCCL failed internally",

@@ -233,7 +233,7 @@ def read(near: Near) -> Iterator[Event]:
     elif text.startswith("ERROR: ") and (at := next(filter(None, map(_AT.match, near.after(1))), None)):
         yield _event(EXCEPTION, f"The program reported an error in {at[1][:LONGEST]}: {text[7:LONGEST].rstrip('.')}.", text)
     elif gpu_words.names_gpu(text) and _FAILED.search(text) and not _CALM.search(text):
-        yield _event(FAILURE, f"Software of the GPU reported a failure, and the line does not say which: {said}.", text)
+        yield _event(FAILURE, f"The GPU software reported a failure, and the line does not say which: {said}.", text)
     elif not unrecognised.is_prose(text) and not _MILD.search(text):
         yield from _in_words(text, said)
 

@@ -83,7 +83,7 @@ class Lines:
             self._set(stack_bytes=stack, spill_stores=stores, spill_loads=loads)
         if stores:
             kernel, arch = _name(self._owner) or "a kernel", self._open[1] if self._open else ""
-            said = f"The compiler put {stores:,} bytes of the registers of {kernel} into memory: slow, but no failure."
+            said = f"The compiler spilled {stores:,} bytes of the registers of {kernel} to memory: slow, but no failure."
             facts = (("kernel", kernel), *((("arch", arch),) if arch else ()))
             yield Event("registers-spilled", "refusal", said, facts, warning=True)
 
@@ -130,7 +130,7 @@ def _warning(near: Near) -> Iterator[Event]:
         yield Event("stack-size-unknown", "refusal", said, (("kernel", kernel),), warning=True)
     elif found := _BOUNDS.search(near.text):
         kernel = _name(found[1])
-        said = f"The compiler ignores a launch bound of {kernel} (.{found[2]}): the architecture cannot keep so many threads."
+        said = f"The compiler ignores a launch bound of {kernel} (.{found[2]}): the architecture cannot run that many threads."
         yield Event("launch-bound-ignored", "refusal", said, (("kernel", kernel), ("bound", found[2])), warning=True)
     elif found := _SHARED.search(near.text):
         kernel, asked, most = _name(found[1]), int(found[2], 16), int(found[3], 16)

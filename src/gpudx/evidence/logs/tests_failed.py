@@ -126,7 +126,7 @@ class Tests:
         elif found := _CARGO_DIED.search(text):
             yield _event(
                 "test-process-died",
-                f"A test process died ({found[2]}); tests behind the one that ran were not run.",
+                f"A test process died ({found[2]}); the tests after the one that ran were not run.",
                 found[2],
             )
         elif found := _CARGO.search(text):

@@ -38,15 +38,15 @@ MARKS = (
 )
 # Numbers, names and meanings of bug checks: Microsoft Learn, "Bug Check Code Reference". True where the device did not answer in time.
 CHECKS = {
-    0x10E: ("VIDEO_MEMORY_MANAGEMENT_INTERNAL", "the manager of video memory found an error in its own data", False),
-    0x113: ("VIDEO_DXGKRNL_FATAL_ERROR", "the graphics kernel of Windows found an error that it cannot recover from", False),
+    0x10E: ("VIDEO_MEMORY_MANAGEMENT_INTERNAL", "the video memory manager found an error in its own data", False),
+    0x113: ("VIDEO_DXGKRNL_FATAL_ERROR", "the Windows graphics kernel found an error that it cannot recover from", False),
     0x114: ("VIDEO_SHADOW_DRIVER_FATAL_ERROR", "a shadow driver of the graphics kernel failed", False),
     0x116: ("VIDEO_TDR_FAILURE", "the device did not finish its work in time, and the driver could not be reset", True),
     0x117: ("VIDEO_TDR_TIMEOUT_DETECTED", "the device did not finish its work in time", True),
-    0x119: ("VIDEO_SCHEDULER_INTERNAL_ERROR", "the scheduler of the GPU found an error that it cannot recover from", False),
+    0x119: ("VIDEO_SCHEDULER_INTERNAL_ERROR", "the GPU scheduler found an error that it cannot recover from", False),
     0x141: ("VIDEO_ENGINE_TIMEOUT_DETECTED", "an engine of the device did not finish its work in time", True),
-    0x142: ("VIDEO_TDR_APPLICATION_BLOCKED", "an application was kept from the GPU after it had made it time out too often", True),
-    0x193: ("VIDEO_DXGKRNL_LIVEDUMP", "the graphics kernel of Windows saved a dump about an error", False),
+    0x142: ("VIDEO_TDR_APPLICATION_BLOCKED", "an application was blocked from the GPU because it had caused too many timeouts", True),
+    0x193: ("VIDEO_DXGKRNL_LIVEDUMP", "the Windows graphics kernel saved a dump of an error", False),
     0x1A8: ("VIDEO_DXGKRNL_BLACK_SCREEN_LIVEDUMP", "the screen stayed black, and Windows saved a dump", False),
     0xEA: ("THREAD_STUCK_IN_DEVICE_DRIVER", "the driver waited for the device in an endless loop", True),
 }

@@ -33,14 +33,14 @@ PROGRAM = {
     31: ("a kernel or copy accessed device memory that is not mapped", "out-of-bounds-access"),
     32: ("the device received invalid commands", "device-exception"),
     43: ("the driver stopped the work of a process after a fault", ""),
-    45: ("the driver threw away the work of a process, after a fault or because it ended", ""),
-    154: ("what the device needs to recover has changed", ""),
+    45: ("the driver discarded the work of a process, after a fault or because it ended", ""),
+    154: ("the recovery action for the device has changed", ""),
     68: ("the video engine failed", ""),
     69: ("the graphics engine raised an exception", "device-exception"),
-    109: ("the device did not switch from one work to another in time", "hang"),
+    109: ("the device did not switch between tasks in time", "hang"),
 }
 MACHINE = {
-    8: "the device stopped answering", 38: "the driver's firmware failed", 48: "device memory has an error of two bits",
+    8: "the device stopped answering", 38: "the driver's firmware failed", 48: "device memory has a double-bit error",
     61: "the device's controller halted", 62: "the device's controller halted", 63: "a row of device memory was remapped",
     64: "a row of device memory could not be remapped", 74: "NVLink failed", 79: "the device has fallen off the bus",
     92: "device memory has many corrected errors", 94: "an uncorrected memory error was contained",
@@ -49,7 +49,7 @@ MACHINE = {
     # NVIDIA, "Xid Errors" (GPU deployment and management documentation).
     16: "the display engine hung", 18: "bus mastering was switched off in the PCI configuration of the device",
     24: "a semaphore of the device timed out", 25: "the driver sent an invalid command stream",
-    26: "the device's memory did not answer in time", 44: "the graphics engine failed while it switched between work",
+    26: "the device's memory did not answer in time", 44: "the graphics engine failed while it switched between tasks",
     46: "the device stopped processing", 54: "the card's power connector is not connected", 56: "the display engine failed",
     57: "the link to the device's memory could not be trained", 66: "the driver made an illegal access",
     67: "the driver made an illegal access", 78: "a virtual GPU could not be started", 80: "the device received damaged data",
@@ -57,7 +57,7 @@ MACHINE = {
     122: "the device's firmware memory could not be accessed", 143: "the device could not be initialized",
     144: "NVLink failed", 145: "NVLink failed", 146: "NVLink failed", 147: "NVLink failed", 148: "NVLink failed", 150: "NVLink failed",
     155: "NVLink failed", 156: "a part of the device was retired", 157: "a part of the device could not be retired",
-    158: "the device timed out for good",
+    158: "the device timed out and did not recover",
 }  # fmt: skip
 RECOVERY = 154
 AFTERWARDS = (43, 45, RECOVERY)

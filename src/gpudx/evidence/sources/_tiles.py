@@ -112,7 +112,7 @@ class Site:
         size = f" ({self.past * self.element:,} bytes)" if self.element else ""
         return (
             f"the tile takes {self.sum} elements, {array.name} has {array.shape} = {array.elements:,}: "
-            f"{self.past:,} elements{size} are behind its end, in any memory"
+            f"{self.past:,} elements{size} are past its end, in any memory"
         )
 
     @property

@@ -26,7 +26,7 @@ def check(source: Source, project: Sequence[Source]) -> Iterator[Seen]:
                 yield Seen(
                     token.line,
                     f"{token.text}(0) at {source.at(token.line)} in {function.name} orders no memory: what other threads wrote "
-                    "before it may not be seen behind it.",
+                    "before it may not be visible after it.",
                     function.name,
                     ("write CLK_LOCAL_MEM_FENCE, CLK_GLOBAL_MEM_FENCE, or both",),
                     ("race-in-kernel",),

@@ -58,7 +58,7 @@ ROWS = (
         __name__,
         "fenced",
         COST,
-        f"""Puts inaccessible pages behind each allocation: an access past its end, or after its free, is a fault at once.
+        f"""Puts inaccessible pages after each allocation: an access past its end, or after its free, is a fault at once.
 
 {SHOWN}""",
         missing=needs_gpu_calls,
@@ -112,7 +112,7 @@ The dump has the instruction and its registers, and so the address, argument and
         COST,
         """As fenced, with allocations aligned to only four bytes, so that almost no padding is left before the fence.
 
-This catches an access to the few bytes of padding that the API's alignment leaves behind a buffer. Kernels that load vectors from the
+This catches an access to the few bytes of padding that the API's alignment leaves after a buffer. Kernels that load vectors from the
 start of a buffer may need more alignment than this: a misaligned access proves nothing here.""",
         missing=needs_gpu_calls,
         how=close,
@@ -121,7 +121,7 @@ start of a buffer may need more alignment than this: a misaligned access proves 
         __name__,
         "parts-fenced",
         COST,
-        """Gives each sub-buffer memory of its own, with inaccessible pages behind it.
+        """Gives each sub-buffer memory of its own, followed by inaccessible pages.
 
 Fences surround whole buffers, so an access that leaves one sub-buffer and lands in the next hits none. Here it does, and kernel,
 argument and distance are known. Used only if a plain run accessed such buffers through sub-buffers that do not overlap: then nothing

@@ -1,4 +1,4 @@
-"""Keeps freed memory allocated, or adds room behind each allocation: which memory does a launch that always faults access?
+"""Keeps freed memory allocated, or adds room after each allocation: which memory does a launch that always faults access?
 
 For devices that report a fault without an address. Each of the two removes one kind of fault and leaves the others.
 """
@@ -45,7 +45,7 @@ memory was kept.""",
         __name__,
         ROOMY,
         COST,
-        """Adds room behind each allocation: as much as its own size, from 1 MiB to 256 MiB (HIP).
+        """Adds room after each allocation: as much as its own size, from 1 MiB to 256 MiB (HIP).
 
 If the fault goes away, it was an access past the end of a buffer, or to memory that has moved. If it stays, it was not
 within that room.""",

@@ -12,12 +12,13 @@ from gpudx.report import Page
 from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Picture, Rows, Table
 from gpudx.report.investigation import SAYS
 from gpudx.report.languages import spoken
+from gpudx.report.layout import COMMAND
 
 
 def block(one: Block, case: Case, page: Page) -> str:
     """One block."""
     if isinstance(one, Paragraph):
-        return f"<p>{escape(one.text)}</p>"
+        return f"<p>{sentence(one.text)}</p>"
     if isinstance(one, Rows):
         return _rows(one)
     if isinstance(one, Bullets):
@@ -25,6 +26,11 @@ def block(one: Block, case: Case, page: Page) -> str:
     if isinstance(one, Code):
         return _code(one, page)
     return _table(one, page) if isinstance(one, Table) else _picture(one, case, page)
+
+
+def sentence(text: str) -> str:
+    """Text, its commands in backquotes as code."""
+    return COMMAND.sub(lambda found: f"<code>{found[0][1:-1]}</code>", escape(text))
 
 
 def _rows(rows: Rows) -> str:
@@ -44,7 +50,7 @@ def _linked(text: str, file: str, page: Page) -> str:
     address = link(file, page)
     before, found, after = text.rpartition(file) if address else (text, "", "")
     if not found:
-        return escape(text)
+        return sentence(text)
     return f'{escape(before)}<a href="{escape(address)}">{escape(found)}</a>{escape(after)}'
 
 

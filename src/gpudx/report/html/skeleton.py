@@ -14,7 +14,7 @@ from importlib.resources import files
 from gpudx.model import Case
 from gpudx.report import Page
 from gpudx.report.blocks import Outline, Section
-from gpudx.report.html.parts import block
+from gpudx.report.html.parts import block, sentence
 from gpudx.report.languages import spoken
 from gpudx.report.safe import clean
 from gpudx.report.screen import ending
@@ -89,7 +89,7 @@ def _verdict(made: Outline, case: Case, page: Page) -> str:
     mark = f'<span class="mark" aria-hidden="true">{TONES[made.tone]}</span>'
     return (
         f'<header class="{made.tone}"><p class="maker">gpudx</p>'
-        f"<h1>{mark} {escape(word)}{name}</h1>\n<p>{escape(made.headline)}</p>{_hero(case, page)}</header>"
+        f"<h1>{mark} {escape(word)}{name}</h1>\n<p>{sentence(made.headline)}</p>{_hero(case, page)}</header>"
     )
 
 
