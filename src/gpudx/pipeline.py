@@ -22,7 +22,7 @@ from gpudx.diagnose.explained import explained
 from gpudx.diagnose.findings import across, find, merge, of_dumps
 from gpudx.diagnose.null_origins import traced_back
 from gpudx.diagnose.parts import Parts
-from gpudx.diagnose.printed_faults import one_fault, with_sizes
+from gpudx.diagnose.printed_faults import one_fault, with_reasons
 from gpudx.diagnose.processes import first_to_fail
 from gpudx.diagnose.recorded_processes import processes_of
 from gpudx.evidence.models import ModelFile
@@ -80,7 +80,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     mismatches, compared = _with_models(known, facts)
     merged = merge(
         [
-            *one_fault(tuple(with_sizes(doubted(find(facts, outcome), facts), facts)), tuple(explained(dumped, facts))),
+            *one_fault(tuple(with_reasons(doubted(find(facts, outcome), facts), facts)), tuple(explained(dumped, facts))),
             *explained(checked.findings, facts),
             *(finding for one in contracts for finding in one.findings),
             *examine_all(identity, Run(outcome)),

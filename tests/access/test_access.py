@@ -97,12 +97,57 @@ def test_a_legal_index_past_2_to_the_31_is_not_accused_of_wrapping(cuda: CudaWor
     assert reason and reason.cause != "index-overflow"
 
 
+def test_an_index_past_2_to_the_31_that_was_read_from_memory(cuda: CudaWorld, tmp_path: Path) -> None:
+    """No numbers of the launch make the index: the buffer has more elements than it can count, and the access was meant for one of them."""
+    memory = cuda.alloc(2_457_600_000, at=BASE)
+    launched(cuda, "_Z5embedPKhPKii", [8, 8, 4], [memory, cuda.alloc(4096), 4096], grid=64, block=128)
+    meant = 532_000 * 4096
+    reason = asked(cuda, tmp_path, BASE + meant - (1 << 32), kind="read", width=1)
+    assert reason and (reason.cause, reason.argument) == ("index-overflow", 0) and f"element {meant:,} of" in reason.text
+    assert "2,457,600,000 elements" in reason.evidence[0].text
+    reason = asked(cuda, tmp_path, BASE + meant - (1 << 32), within=4096)
+    assert reason and reason.cause == "index-overflow" and f"an element near {meant:,} of" in reason.text
+
+
+@pytest.mark.parametrize("before", [4, 1 << 20, 1_800_000_000])
+def test_an_index_below_zero_of_a_large_buffer_is_no_overflow(cuda: CudaWorld, tmp_path: Path, before: int) -> None:
+    """Adding 2^32 leads past the end of the buffer: no index into it became this one."""
+    memory = cuda.alloc(2_457_600_000, at=BASE)
+    launched(cuda, "_Z5embedPKhPKii", [8, 8, 4], [memory, cuda.alloc(4096), 4096], grid=64, block=128)
+    reason = asked(cuda, tmp_path, BASE - before, kind="read", width=1)
+    assert reason is None or reason.cause != "index-overflow"
+
+
 def test_a_buffer_that_was_allocated_for_other_numbers(cuda: CudaWorld, tmp_path: Path) -> None:
     memory = cuda.alloc(1024 * 11008 * 4, at=BASE)
     launched(cuda, "_Z4gemmPfii", [8, 4, 4], [memory, 1024, 14336], grid=1024)
     reason = asked(cuda, tmp_path, BASE + 1024 * 11008 * 4, kind="write", width=4)
     assert reason and (reason.cause, reason.argument) == ("undersized-buffer", 0)
     assert "14,680,064" in reason.text and "11,272,192" in reason.text
+
+
+def test_a_buffer_that_was_allocated_for_one_row(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory = cuda.alloc(500 * 4, at=BASE)
+    launched(cuda, "_Z6scoresPfii", [8, 4, 4], [memory, 24, 500])
+    reason = asked(cuda, tmp_path, BASE + 4096, within=4096)
+    assert reason and (reason.cause, reason.argument) == ("undersized-buffer", 0)
+    assert "holds 500 elements" in reason.text and "element 1,024 or a later one" in reason.text and "12,000" in reason.text
+
+
+def test_an_index_below_zero_is_no_overflow_where_products_are_large(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory = cuda.alloc(3_000_000_000, at=BASE)
+    launched(cuda, "_Z4markPhii", [8, 4, 4], [memory, 60_000, 50_000])
+    reason = asked(cuda, tmp_path, BASE - 4, kind="read", width=1)
+    assert reason is None or reason.cause != "index-overflow"
+
+
+@pytest.mark.parametrize("seen", [{"kind": "read", "width": 4}, {"within": 4096}])
+def test_a_row_that_is_only_read_may_be_meant_for_all_rows(cuda: CudaWorld, tmp_path: Path, seen: dict[str, object]) -> None:
+    """A bias has one value per column: it is the index that is wrong, not the size."""
+    memory = cuda.alloc(500 * 4, at=BASE)
+    launched(cuda, "_Z4biasPKfii", [8, 4, 4], [memory, 24, 500])
+    reason = asked(cuda, tmp_path, BASE + 4096, **seen)
+    assert reason is None or reason.cause != "undersized-buffer"
 
 
 def test_a_missing_bounds_check_has_both_numbers(cuda: CudaWorld, tmp_path: Path) -> None:

@@ -130,3 +130,25 @@ def test_the_only_one_that_was_given_null(cuda: CudaWorld, tmp_path: Path) -> No
     cuda.sync(status=700)
     found, told = judged(cuda, tmp_path, xid(0, cuda.write(tmp_path / "1-0.gdx").pid, "READ"))
     assert found[0].causes == ("null-pointer",) and told.guilty is not None and told.guilty.launch == 2
+
+
+def streamed(cuda: CudaWorld, wait: bool) -> int:
+    """A launch in one stream, and a free of its memory in another one, which waits for it or not; the memory."""
+    memory = cuda.create("cuMemAllocAsync", result=0x7F20_0000_0000, size=1 << 20, queue=0x91)
+    cuda.launch(cuda.kernel(WORK, [8, 4]), [memory, 1024], queue=0x91)
+    if wait:
+        event = cuda.create("cuEventCreate", flags=0)
+        cuda.call("cuEventRecord", event=event, queue=0x91)
+        cuda.call("cuStreamWaitEvent", queue=0x92, event=event)
+    cuda.call("cuMemFreeAsync", mem=memory, queue=0x92)
+    cuda.sync(status=700)
+    return memory
+
+
+@pytest.mark.parametrize(("wait", "cause"), [(False, "freed-while-in-use"), (True, "use-after-free")])
+def test_a_free_that_does_not_wait_for_the_launch(cuda: CudaWorld, tmp_path: Path, wait: bool, cause: str) -> None:
+    """The free is the line to change; that an order is missing is said only where it is."""
+    memory = streamed(cuda, wait)
+    (found,), _ = judged(cuda, tmp_path, xid(memory, cuda.write(tmp_path / "1-0.gdx").pid))
+    assert found.causes[0] == cause and found.root is not None and found.root.call == "cuMemFreeAsync"
+    assert "which cuMemFreeAsync (call" in found.message and ("nothing orders it" in found.message) is not wait

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.cuda_world import CudaWorld
 from support.detecting import Make
 from support.synthetic import GLOBAL, Arg, World
 
@@ -80,3 +81,33 @@ def test_a_refused_kernel_leaves_no_null_buffer(world: Make, tmp_path: Path) -> 
     process.call("clCreateKernel", program=process.program, result=0, status=-46, texts={"kernel_name": "nope"})
     first = verdict(process, tmp_path, [launched(process, 0)])[0]
     assert first.cause == "null-pointer"
+
+
+# ---- no access was observed: the device only reported a fault ----
+
+ILLEGAL, OUT_OF_MEMORY = 700, 2
+FAILED = Outcome("exit", "The program exited with status 1.", exit_code=1)
+
+
+def reported(process: CudaWorld, folder: Path, refused: bool, again: bool = False) -> tuple[Diagnosis, ...]:
+    """Of a run in which a launch that was passed null faulted, after an allocation that was refused or not."""
+    if refused:
+        process.call("cuMemAlloc_v2", result=0, size=1 << 44, status=OUT_OF_MEMORY)
+    if again or not refused:
+        process.alloc(4096)
+    process.launch(process.kernel("_Z4fillPfi", [8, 4]), [0, 100])
+    process.call("cuCtxSynchronize", status=ILLEGAL)
+    facts = derive(process.write(folder / "1-0.gdx"))
+    return diagnose(traced_back(list(detect_all(facts, Run(FAILED))), [facts]), FAILED)
+
+
+def test_a_launch_that_was_passed_the_null_of_a_refused_call(schema: str, tmp_path: Path) -> None:
+    first, *others = reported(CudaWorld(schema), tmp_path, refused=True)
+    assert (first.cause, first.status, first.guilty and first.guilty.call) == ("ignored-error", "likely", "cuMemAlloc_v2")
+    assert not any(one.cause == "null-pointer" for one in others)
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_null_that_may_come_from_elsewhere_is_not_traced_back(schema: str, tmp_path: Path, refused: bool) -> None:
+    first = reported(CudaWorld(schema), tmp_path, refused, again=True)[0]
+    assert (first.cause, first.status) == ("null-pointer", "likely")

@@ -67,6 +67,7 @@ class Question:
     thread: tuple[int, int, int] | None = None
     exception: str = ""  # what the device or the tool called it, in its words
     origin: Origin | None = None  # what the kernel's code computed the address from
+    within: int = 1  # the access was in so many bytes from `address` on: a page, where a driver names no more
 
     @property
     def position(self) -> int:

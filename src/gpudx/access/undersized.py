@@ -50,7 +50,15 @@ def _products(question: Question, pointer: Pointer) -> tuple[int, Number, tuple[
             shared = next((n for n in pair if held % n.value == 0 and held // n.value > 1), None)
             if shared is not None and held * 8 >= need:
                 return element, shared, pair, held
+            alone = next((n for n in pair if held == n.value), None)
+            if alone is not None and _is_written(question, pointer):
+                return element, alone, pair, held
     return None
+
+
+def _is_written(question: Question, pointer: Pointer) -> bool:
+    """A buffer with as many elements as one number says may be meant so, if it is only read: one row for all of them."""
+    return question.writes or (not question.kind and pointer.element is not None and not pointer.read_only)
 
 
 def _reason(
@@ -60,14 +68,14 @@ def _reason(
     site = question.made(pointer.object)
     line = f", allocated at {site.source}," if site and site.source else ""
     assert question.address is not None
+    later = " or a later one" if question.within > element else ""
     text = (
-        f"{pointer.name} holds {held:,} elements{line} and the access was to element {(question.address - pointer.begin) // element:,}: "
-        f"{need[0].name} x {need[1].name} is {total:,}"
+        f"{pointer.name} holds {held:,} elements{line} and the access was to element "
+        f"{(question.address - pointer.begin) // element:,}{later}: {need[0].name} x {need[1].name} is {total:,}"
     )
+    factors = f"{shared.value:,} x {held // shared.value:,}" if held > shared.value else f"{held:,}"
     evidence = (
-        Evidence(
-            f"{question.memory(pointer.object)} is {shared.value:,} x {held // shared.value:,} elements of {element} bytes"
-        ),
+        Evidence(f"{question.memory(pointer.object)} is {factors} elements of {element} bytes"),
         Evidence(f"the launch was passed {need[0].name} = {need[0].value:,} and {need[1].name} = {need[1].value:,}"),
     )
     return Reason("undersized-buffer", text, evidence, pointer.argument, pointer.object, root=site)

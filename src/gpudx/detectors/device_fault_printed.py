@@ -1,8 +1,8 @@
 """The runtime printed the address of a fault on the device, or its kernel driver wrote it into the kernel's log.
 
 ROCm's runtime prints the address and ends the process; NVIDIA's driver gives the program an error code, and the kernel's log
-the address. The line names a page, and no kernel. The trace adds which allocation the page belongs to or follows, whether it
-was freed, and which launches were passed it and may still have been running.
+the address. The line names a page, and no kernel. The trace adds which allocation the page belongs to or follows, which call
+freed it, whether it is memory of the host, and which launches were passed it and may still have been running.
 
 Example:
 
@@ -32,12 +32,16 @@ from gpudx.detectors._device_errors import Suspect, interval, suspect
 from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._undersized import object_of, shortages
 from gpudx.detectors._words import argument
+from gpudx.detectors.freed_while_in_use import ID as IN_USE
+from gpudx.detectors.freed_while_in_use import freed_under, order_wanted
+from gpudx.detectors.host_pointer_on_device import HOST as HOST_PLACES
+from gpudx.detectors.host_pointer_on_device import ID as HOST
 from gpudx.facts import Facts, Fault
 from gpudx.facts.aimed import Aim, of_graph, of_launch
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.running import completed, graphs_at_fault, running_at_fault, whole
 from gpudx.model import Access, Evidence, Finding, Site
-from gpudx.text import capital, plural
+from gpudx.text import plural
 
 ID = "device-fault-printed"
 OUTSIDE, FREED, NULL, UNKNOWN = "out-of-bounds-access", "use-after-free", "null-pointer", "device-exception"
@@ -83,22 +87,24 @@ def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
     running = _running(facts, position)
     suspects, alone = running.suspects, running.alone
     place = _place(facts, fault, position, suspects)
-    given = [s for s in suspects if place.object >= 0 and place.object in _given(facts, s.launch)]
+    given = [s for s in suspects if _pointer(facts, fault, s.launch, place) is not None]
     aim = _aim(facts, fault, running) if place.object < 0 else None
     guilty = suspects[0] if alone else _aiming(facts, aim, suspects) if aim else _guilty(given, suspects, place)
-    place = _aimed_place(aim, _of_another(facts, guilty, place))
+    place = _in_use(facts, guilty, _aimed_place(aim, _of_another(facts, guilty, place)))
     inside = None if guilty or aim else _in_graph(facts, running, place)
-    site = _site(facts, guilty, place) if guilty else _graph(facts, aim) if aim else inside
+    site = _site(facts, fault, guilty, place) if guilty else _graph(facts, aim) if aim else inside
+    order = _order(facts, guilty, place)
     certain = site is not None and place.cause != UNKNOWN and (alone or aim is not None or inside is not None)
     finding = Finding(
         id=ID,
         severity="error",
-        message=_message(fault, place, site, _size(facts, guilty, place), running, aim),
+        message=_message(fault, place, site, order or _size(facts, guilty, place), running, aim),
         evidence=tuple(_evidence(facts, fault, place, given, running, aim)),
         site=site,
-        others=tuple(_site(facts, s, place) for s in (given or suspects[::-1])[:SHOWN] if s is not guilty),
+        others=tuple(_site(facts, fault, s, place) for s in (given or suspects[::-1])[:SHOWN] if s is not guilty),
         causes=(place.cause,),
-        allocation=allocation_of(facts, place.object, "freed" if place.cause == FREED else "live"),
+        root=facts.sites.at(int(facts.objects.table["died"][place.object])) if place.cause in (FREED, IN_USE) else None,
+        allocation=allocation_of(facts, place.object, "freed" if place.cause in (FREED, IN_USE) else "live"),
         facts=(("cause", place.cause), ("kernel", site.kernel or "?" if site else "?")),
         certainty="observed",
         attribution="this" if certain else "probable" if site else "one of",
@@ -147,6 +153,9 @@ def _place(facts: Facts, fault: Fault, position: int, suspects: list[Suspect]) -
     inside = facts.memory.one(fault.address, position)
     if inside >= 0:
         return _inside(facts, fault, position, inside)
+    if any(_host_pointer(facts, fault, one.launch) is not None for one in suspects):
+        where = HOST_PLACES.get(facts.symbols.kind(fault.address) or "", "in host memory of the program")
+        return _Place(f"{where}, which the device cannot reach", HOST)
     near = [_beside(facts, fault, row) for row in _nearby(facts, fault, position, suspects)]
     if not near:
         return _Place(NOWHERE, UNKNOWN)
@@ -182,7 +191,8 @@ def _inside(facts: Facts, fault: Fault, position: int, row: int) -> _Place:
     live = bool(facts.memory.live(np.array([row]), np.array([position]))[0])
     if live:
         return _Place(f"{offset:,} bytes into {name}, which is live", UNKNOWN, row)
-    return _Place(f"{offset:,} bytes into {name}, which had been freed", FREED, row)
+    free = facts.sites.at(int(facts.objects.table["died"][row]))
+    return _Place(f"{offset:,} bytes into {name}, which {free.call} (call {free.number}) had freed", FREED, row)
 
 
 def _nearby(facts: Facts, fault: Fault, position: int, suspects: list[Suspect]) -> list[int]:
@@ -213,7 +223,34 @@ def _of_another(facts: Facts, guilty: Suspect | None, place: _Place) -> _Place:
     return place
 
 
+def _in_use(facts: Facts, guilty: Suspect | None, place: _Place) -> _Place:
+    """Memory that was there when the launch was made, and was freed without an order between the two."""
+    position = int(facts.launches.position[guilty.launch]) if guilty else -1
+    under = guilty and place.cause == FREED and freed_under(facts, position, place.object) is not None
+    return replace(place, cause=IN_USE) if under else place
+
+
 # ---- who ----
+
+
+def _pointer(facts: Facts, fault: Fault, launch: int, place: _Place) -> int | None:
+    """The pointer of the launch (a row of Pointers) by which it was passed the memory of the page."""
+    if place.cause == HOST:
+        return _host_pointer(facts, fault, launch)
+    pointers = facts.launches.pointers
+    return next((int(row) for row in pointers.of(launch) if place.object >= 0 and pointers.object[row] == place.object), None)
+
+
+def _host_pointer(facts: Facts, fault: Fault, launch: int) -> int | None:
+    """The pointer of the launch into memory of the host that leads to the page: into the page itself, or earlier in heap or stack."""
+    pointers, kind = facts.launches.pointers, facts.symbols.kind(fault.address)
+    for row in pointers.of(launch):
+        value = int(pointers.value[row])
+        mine = pointers.declared[row] and pointers.object[row] < 0 and value < fault.address + fault.bytes
+        into = value >= fault.address and kind == "anonymous"
+        if mine and (into or (kind in HOST_PLACES and facts.symbols.kind(value) == kind)):
+            return int(row)
+    return None
 
 
 def _given(facts: Facts, launch: int, writes: bool = False) -> set[int]:
@@ -235,10 +272,9 @@ def _guilty(given: list[Suspect], suspects: list[Suspect], place: _Place) -> Sus
     return odd[0] if odd else None
 
 
-def _site(facts: Facts, one: Suspect, place: _Place) -> Site:
-    pointers = facts.launches.pointers
-    mine = [row for row in pointers.of(one.launch) if pointers.object[row] == place.object and place.object >= 0]
-    index, value = (int(pointers.index[mine[0]]), int(pointers.value[mine[0]])) if mine else (None, None)
+def _site(facts: Facts, fault: Fault, one: Suspect, place: _Place) -> Site:
+    pointers, row = facts.launches.pointers, _pointer(facts, fault, one.launch, place)
+    index, value = (None, None) if row is None else (int(pointers.index[row]), int(pointers.value[row]))
     if place.cause == NULL and one.weight & NULL_GIVEN:
         index, value = one.argument, 0
     return facts.sites.at(int(facts.launches.position[one.launch]), argument=index, value=value)
@@ -266,7 +302,7 @@ def _aimed_place(aim: Aim | None, place: _Place) -> _Place:
 # ---- words ----
 
 
-def _message(fault: Fault, place: _Place, site: Site | None, size: str, running: _Running, aim: Aim | None) -> str:
+def _message(fault: Fault, place: _Place, site: Site | None, more: str, running: _Running, aim: Aim | None) -> str:
     where = f"The device faulted at page {fault.address:#x}, {place.text}"
     if site and aim:
         return f"{where}; {_who(site, aim)} reaches it with its own numbers: {aim.text}."
@@ -274,7 +310,8 @@ def _message(fault: Fault, place: _Place, site: Site | None, size: str, running:
         node = f"kernel {site.kernel} of the graph launched by call {site.number}"
         return f"{where}; {node} was passed it as argument {site.argument}."
     if site and site.argument is not None:
-        return f"{where}; launch {site.launch} of kernel {site.kernel} was passed it as argument {site.argument}{size}."
+        it = "an address there" if place.cause == HOST else "it"
+        return f"{where}; launch {site.launch} of kernel {site.kernel} was passed {it} as argument {site.argument}{more}."
     if site:
         return f"{where}; launch {site.launch} of kernel {site.kernel} was running."
     return f"{where}; {plural(running.count, 'launch', 'launches')} may have been running."
@@ -309,6 +346,14 @@ def _who(site: Site, aim: Aim) -> str:
     return launch if site.launch else f"kernel {aim.kernel} of the graph launched by call {site.number}"
 
 
+def _order(facts: Facts, guilty: Suspect | None, place: _Place) -> str:
+    """What would have kept the memory until the launch was done with it, where that is what is missing."""
+    if guilty is None or place.cause != IN_USE:
+        return ""
+    position, died = int(facts.launches.position[guilty.launch]), int(facts.objects.table["died"][place.object])
+    return f", and nothing orders it before the free: {order_wanted(facts, position, died)}"
+
+
 def _size(facts: Facts, guilty: Suspect | None, place: _Place) -> str:
     """That the memory is too small for the launch's own numbers, where it is."""
     short = guilty.short if guilty and place.cause == OUTSIDE else ()
@@ -336,16 +381,16 @@ def _evidence(
     was = "was running" if done is not None and running.alone else "may have been running"
     for one in shown[:SHOWN]:
         odd = f": {'; '.join(one.odd)}" if one.odd else ""
-        text = f"launch {one.launch + 1} of kernel {facts.launches.name(one.launch)} {was}{_as(facts, one, place)}{odd}"
+        text = f"launch {one.launch + 1} of kernel {facts.launches.name(one.launch)} {was}{_as(facts, fault, one, place)}{odd}"
         yield Evidence(text, (int(facts.launches.position[one.launch]) + 1,))
     if len(suspects) > len(shown[:SHOWN]):
         yield Evidence(f"{plural(len(suspects), 'launch', 'launches')} may have been running in all")
 
 
-def _as(facts: Facts, one: Suspect, place: _Place) -> str:
-    pointers = facts.launches.pointers
-    mine = [row for row in pointers.of(one.launch) if place.object >= 0 and pointers.object[row] == place.object]
-    if not mine:
+def _as(facts: Facts, fault: Fault, one: Suspect, place: _Place) -> str:
+    pointers, row = facts.launches.pointers, _pointer(facts, fault, one.launch, place)
+    if row is None:
         return ""
-    name = argument(facts, int(facts.launches.kernel_row[one.launch]), int(pointers.index[mine[0]]))
-    return f", with {capital(facts.objects.label(place.object)).lower()} as {name}"
+    name = argument(facts, int(facts.launches.kernel_row[one.launch]), int(pointers.index[row]))
+    what = facts.objects.label(place.object) if place.object >= 0 else f"{int(pointers.value[row]):#x}"
+    return f", with {what} as {name}"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpudx.access import Reason
 
 VERBS = {"read": "read", "write": "wrote"}
+PAGE = 4096  # what a driver names of a fault
 
 
 def explained(findings: Iterable[Finding], processes: Sequence[Facts]) -> Iterator[Finding]:
@@ -45,8 +46,9 @@ def _explained(finding: Finding, facts: Facts) -> Finding:
         return finding
     seen = finding.access
     question = Question(
-        facts, launch, seen.address, seen.kind, seen.width, seen.block, seen.thread, seen.exception, seen.origin
-    )
+        facts, launch, seen.address, seen.kind, seen.width, seen.block, seen.thread, seen.exception, seen.origin,
+        within=PAGE if seen.seen_by == "driver" else 1,
+    )  # fmt: skip
     reason = access.explain(question)
     return _with(finding, facts, reason) if reason else finding
 

@@ -21,7 +21,8 @@ PERHAPS = "A kernel used a NULL, which this call may have left; the trace does n
 
 
 def traced_back(findings: Sequence[Finding], processes: Sequence[Facts]) -> tuple[Finding, ...]:
-    """The findings, with observed uses of a null pointer told as part of the refused creation that left it."""
+    """The findings, with uses of a null pointer told as part of the refused creation that left it. A launch that was only passed one,
+    and may have faulted for that, is part of it where the NULL can have come from nowhere else."""
     by_pid = {facts.trace.pid: facts for facts in processes}
     found: list[Finding] = list(findings)
     told: set[int] = set()  # places in `found` that have a use already: later ones are the same story
@@ -31,8 +32,10 @@ def traced_back(findings: Sequence[Finding], processes: Sequence[Facts]) -> tupl
         if not refused or facts is None:
             continue
         at = findings.index(refused[0])
+        whose: Attribution = "this" if _is_only_origin(refused, used, facts) else "probable"
+        if used.certainty != "observed" and whose != "this":
+            continue
         if at not in told:
-            whose: Attribution = "this" if _is_only_origin(refused, used, facts) else "probable"
             found[at] = _with_use(refused[0], used, whose)
         told.add(at)
         found[findings.index(used)] = found[at]
@@ -40,9 +43,10 @@ def traced_back(findings: Sequence[Finding], processes: Sequence[Facts]) -> tupl
 
 
 def _is_use(finding: Finding) -> bool:
-    """Did a kernel access memory through an argument that is null? A pointer that it loaded is not what a call returned."""
+    """Did a kernel access memory through an argument that is null, or may it have faulted there? A pointer that it loaded is not what
+    a call returned."""
     launch = finding.site is not None and finding.site.launch is not None and finding.site.argument is not None
-    return launch and finding.certainty == "observed" and finding.causes[:1] == (NULL,)
+    return launch and finding.severity == "error" and finding.causes[:1] == (NULL,)
 
 
 def _refused(findings: Sequence[Finding], used: Finding, facts: Facts) -> Iterator[Finding]:
@@ -82,11 +86,16 @@ def _with_use(refused: Finding, used: Finding, whose: Attribution) -> Finding:
     kernel = f"kernel {used.site.kernel} (launch {used.site.launch})"
     passed = Evidence(f"{kernel} was passed NULL as argument {used.site.argument} instead", (used.site.number,))
     seen = tuple(one for one in used.evidence if one not in refused.evidence)[:1]
-    return replace(
+    with_launch = replace(
         refused,
         severity="error",
         evidence=(*refused.evidence[:1], passed, *refused.evidence[1:], *seen),
         others=(*refused.others, used.site),
+    )
+    if used.certainty != "observed":
+        return with_launch
+    return replace(
+        with_launch,
         certainty="observed",
         attribution=whose,
         because=USED if whose == "this" else PERHAPS,

@@ -1,7 +1,7 @@
 """Faults that AMD's runtime printed with the page: why the access went there, and the wave of its debug agent that made it.
 
-A page and a wave are one fault: the wave has the access, the page only where. Of the reasons for an access only one does not depend on
-the bytes within the page: that the buffer is too small for the sizes that the launch was passed.
+A page and a wave are one fault: the wave has the access, the page only where. Of the reasons for an access two do not depend on the
+bytes within the page: that the buffer is too small for the sizes that the launch was passed, and that a 32-bit index overflowed.
 """
 
 from __future__ import annotations
@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gpudx.diagnose.explained import explained
+from gpudx.diagnose.explained import PAGE, explained
 from gpudx.facts import Facts
 from gpudx.model import Finding
 
 PRINTED, WAVE = "device-fault-printed", "device-fault"  # detectors/device_fault_printed.py, wave_faults.py
-UNDERSIZED = "undersized-buffer"
-PAGE = 4096
+BY_PAGE = ("undersized-buffer", "index-overflow")
 
 
-def with_sizes(found: Iterable[Finding], processes: Sequence[Facts]) -> Iterator[Finding]:
-    """The findings, a page past a buffer that is too small with the sizes and the line of the allocation."""
+def with_reasons(found: Iterable[Finding], processes: Sequence[Facts]) -> Iterator[Finding]:
+    """The findings, a page outside a buffer with the sizes or the index that led there."""
     for finding in found:
         if finding.id == PRINTED and finding.attribution == "this":
             (told,) = explained((finding,), processes)
-            yield told if told.causes[:1] == (UNDERSIZED,) else finding
+            yield told if told.causes and told.causes[0] in BY_PAGE else finding
         else:
             yield finding
 

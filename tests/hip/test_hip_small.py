@@ -1,0 +1,70 @@
+"""gpudx investigate on eight small programs with one fault each, and on their correct twins. The runtime reports a fault as an error of
+later calls, or prints its page and aborts, as ROCm's does: then the verdict is confirmed, with the line to change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hip_kit import Kit
+from test_hip_investigated import QUICK, investigated
+
+from gpudx.model import Case
+
+PRINTS = {"GPUDX_HIP_SIM_FAULT": "abort"}
+TWO_DEVICES = {"GPUDX_HIP_SIM_DEVICES": "2"}
+# The cause and the line where the page is printed, and the verdict where it is not.
+PRINTED = {
+    "blur": ("out-of-bounds-access", "blur.hip:17"),
+    "retire": ("freed-while-in-use", "retire.hip:25"),
+    "shards": ("wrong-device-pointer", "shards.hip:32"),
+    "table": ("host-pointer-on-device", "table.hip:19"),
+    "scores": ("undersized-buffer", "scores.hip:18"),
+    "workspace": ("ignored-error", "workspace.hip:13"),
+    "embed": ("index-overflow", "embed.hip:20"),
+}
+REPORTED = {
+    "blur": ("out-of-bounds-access", "confirmed"),
+    "retire": ("freed-while-in-use", "confirmed"),
+    "shards": ("wrong-device-pointer", "likely"),
+    "table": ("host-pointer-on-device", "likely"),
+    "scores": ("out-of-bounds-access", "confirmed"),
+    "workspace": ("ignored-error", "likely"),
+}
+LARGE = "embed"  # fresh memory of 2.4 billion bytes takes seconds to fill
+
+
+def case_of(kit: Kit, folder: Path, name: str, *more: str, word: str = "", **environment: str) -> tuple[Case, str]:
+    built = kit.hip_program(name)
+    settings = built.environment | QUICK | environment | (TWO_DEVICES if name == "shards" else {})
+    return investigated(kit, folder, replace(built, environment=settings), *more, word=word)
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_printed_page_confirms_the_cause_and_its_line(kit: Kit, tmp_path: Path, name: str) -> None:
+    case, said = case_of(kit, tmp_path, name, **PRINTS)
+    cause, line = PRINTED[name]
+    assert (case.diagnosis[0].cause, case.diagnosis[0].status) == (cause, "confirmed"), said
+    assert f"/{line}" in said, said
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_reported_error_names_the_cause(kit: Kit, tmp_path: Path, name: str) -> None:
+    case, said = case_of(kit, tmp_path, name)
+    assert (case.diagnosis[0].cause, case.diagnosis[0].status) == REPORTED[name], said
+
+
+def test_a_missing_wait_between_streams(kit: Kit, tmp_path: Path) -> None:
+    """How sure it is depends on how often the sum is wrong."""
+    case, said = case_of(kit, tmp_path, "upload")
+    best = case.diagnosis[0]
+    assert best.cause == "unordered-access" and best.status in ("confirmed", "likely"), said
+    assert "/upload.hip:30" in said and "make it wait for an event of call" in " ".join(said.split()), said
+
+
+@pytest.mark.parametrize("name", [*REPORTED, "upload", pytest.param(LARGE, marks=pytest.mark.slow)])
+def test_the_correct_twin_is_not_accused(kit: Kit, tmp_path: Path, name: str) -> None:
+    case, said = case_of(kit, tmp_path, name, word="good", **PRINTS)
+    assert case.outcome.kind == "passed" and not [f for f in case.findings if f.severity == "error"], said
+    assert not [one for one in case.diagnosis if one.status in ("confirmed", "likely")], said
