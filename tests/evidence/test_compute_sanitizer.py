@@ -136,7 +136,7 @@ def test_out_of_bounds_in_full() -> None:
     assert finding.id == "sanitizer-invalid-write" and finding.severity == "error"
     assert (
         finding.message
-        == "scale writes 4 bytes of global memory right behind the end of an allocation of 1,024 bytes at scale.cu:12."
+        == "scale writes 4 bytes of global memory right past the end of an allocation of 1,024 bytes at scale.cu:12."
     )
 
 

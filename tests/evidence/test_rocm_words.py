@@ -114,7 +114,7 @@ Thread ids and accessed addresses:
 0x7b165d11d400 is located 0 bytes after 1024-byte region [0x7b165d11d000,0x7b165d11d400)
 """
     (found,) = findings(text)
-    assert "blur made a bad write of 4 bytes at src/blur.hip:6, 0 bytes behind memory of 1,024 bytes" in found.message
+    assert "blur made a bad write of 4 bytes at src/blur.hip:6, 0 bytes past the end of memory of 1,024 bytes" in found.message
     assert "thread 0 of workgroup (3,0,0) accessed 0x7b165d11d400, and 1 more thread" in [
         e.text for e in found.evidence
     ]
