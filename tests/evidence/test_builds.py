@@ -142,7 +142,7 @@ def test_ordinary_warnings_are_left_alone() -> None:
 def test_tile_warnings_without_sources() -> None:
     line = "warning: /opt/cuda/include/crt/mma.hpp(474): Warning: cannot perform wmma load or store on local memory\n"
     (found,) = told(line * 3).findings
-    assert "has its store in memory of a single thread" in found.message and found.count == 3
+    assert "A tensor-core store uses memory of a single thread" in found.message and found.count == 3
     assert told(line).diagnosis[0].guilty is None
 
 

@@ -106,3 +106,65 @@ def test_what_people_write_around_a_log_establishes_nothing() -> None:
 def test_a_log_that_was_pasted_without_a_fence_is_read() -> None:
     text = answered("After the update I see this\nworker 2: GPU sync failed\n")
     assert "GPU sync failed" in part(text, "Established")
+
+
+CRASH = """- Crash in the driver: `qCLDrvAPI_clSetKernelArg+100`
+- Type: `SIGSEGV` (Segmentation Fault)
+- Fault Address: `0x48008`
+"""
+
+
+def test_a_crash_in_a_call_is_not_a_kernels_access() -> None:
+    text = answered(f"{CRASH}\nI think the kernel makes an out-of-bounds access.\n")
+    assert "294,912 = 9 * 2^15 plus 8" in part(text, "Established")
+    assert "crashed in clSetKernelArg, on the host" in part(text, "Claims that")
+    asked = part(text, "Please add")
+    assert "the arguments of the clSetKernelArg call that crashed" in asked and "of 294,912 bytes" in asked
+    assert "**Claims that" not in answered(f"{CRASH}\nThe cause may be the driver.\n")
+
+
+SYMPTOMS = """- Before: `hipMemcpy D2H failed: an illegal memory access was encountered`
+- Now: `RoPE Q launch failed: an illegal memory access was encountered`
+"""
+
+
+def test_an_error_that_is_noticed_at_two_places_may_be_one() -> None:
+    text = answered(f"{SYMPTOMS}\nRoot cause: the RoPE kernel.\n")
+    assert "at hipMemcpy D2H and at RoPE Q" in part(text, "Established")
+    assert "line 2 shows only that the error was noticed at RoPE Q" in part(text, "Claims that")
+    once = answered(f"{SYMPTOMS.splitlines()[0]}\nRoot cause: the softmax kernel.\n")
+    assert "may be one fault" not in once and "**Claims that" not in once
+
+
+def test_a_silent_probe() -> None:
+    text = answered(f"The wrapper [D2H_SAFE] did not appear, so it is earlier.\n\n{SYMPTOMS}")
+    assert "only if the program that ran contains it" in part(text, "Claimed")
+    assert "grep -F 'D2H_SAFE'" in part(text, "Please add")
+    assert "strings" not in answered(f"The wrapper [D2H_SAFE] printed its size.\n\n{SYMPTOMS}")
+
+
+def test_expected_output_is_no_log() -> None:
+    expected = "## Expected Outputs\n```\nerror: hipModuleLoad failed: hipErrorNoBinaryForGpu\n```\n## Log\n"
+    assert "hipModuleLoad" not in answered(f"{expected}{LOG}")
+    assert "cudaErrorLaunchFailure" in answered(f"{expected}{LOG}")
+    assert "no device code" in answered(expected.replace("Expected Outputs", "Output"))
+
+
+def test_headings_claim_nothing_and_the_same_is_said_once() -> None:
+    text = answered(f"## 가능한 원인들\n## Possible causes\nThe bug is in cudaFree.\ncudaFree is broken.\n\n{LOG}")
+    assert "원인들" not in text and "Possible causes" not in text
+    assert text.count("cudaFree only returned it") == 1 and "“The bug is in cudaFree.”; “cudaFree is broken.”" in text
+
+
+def test_a_build_that_was_called_clean() -> None:
+    warned = "```\nwarning: /usr/include/crt/mma.hpp(91): Warning: cannot perform wmma load or store on local memory\n```\n"
+    assert "the compiler warned at line 4" in part(answered(f"Build is clean.\n\n{warned}"), "Claims that")
+    assert "**Claims that" not in answered(f"Build is slow.\n\n{warned}")
+
+
+def test_a_cause_in_kernels_does_not_explain_a_copy() -> None:
+    runs = "```\nRun 1: FAILED. 214 passed; 5 failed\nRun 2: ok. 219 passed; 0 failed\n```\n"
+    tests = "1. `test_fold_rows`\n2. `test_buffer_copy`\n"
+    assert "explains `test_buffer_copy`" in answered(f"Root cause: the kernel cache.\n{tests}\n{runs}")
+    assert "explains" not in answered(f"Root cause: the kernel cache.\n1. `test_fold_rows`\n\n{runs}")
+    assert "gpudx flake -- ./app" in part(answered(runs), "Please add")

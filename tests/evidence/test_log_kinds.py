@@ -57,6 +57,22 @@ KNOWN = {
     "[ 6.085873] xe 0000:00:02.0: [drm] *ERROR* Tile0: GT0: wa_job failed (-ETIME) guc_id=2": ("device-hang", "in time"),
     "h kernel: GSP task watchdog timeout @ pc:0x1250c5c, partition:2#0, task:3": ("device-hang", "in time"),
     "NVRM: Xid (PCI:0000:01:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (Reset)": ("xid-154", "recover"),
+    "[ 879.103728] nouveau 0000:27:00.0: gr: TRAP_MP - TP3: 000000cc [STACK_LIMIT]": ("device-fault", "work on the device failed"),
+    "[ 689.608430] nouveau 0000:02:00.0: fifo: SCHED_ERROR 08 []": ("driver-error", "(nouveau)"),
+    "[ 12.919139] MTGPU: 550: * MMU status (0x0315): Reading from 0x83E9D03400, Fault (Page Table).\n"
+    "[ 12.919572] MTGPU: 550:   Recovery 1: Core = 1, PID = 210, Guilty Lockup": ("device-page-fault", "in process 210"),
+    "[ 24.925037] MTGPU:(Error): 5:  PID 174 experienced error Guilty Lockup (0x1)": ("device-hang", "in process 174"),
+    "h kernel: NVRM: kflcnCoreDumpNondestructive_IMPL: PRI: riscvCpuctl : 00000180": ("firmware-error", "firmware on the device failed"),
+    "request to query NVSwitch device information from NVSwitch driver failed with error": ("gpu-failure", "NVSwitch"),
+    "RuntimeError: MMU fault: 0x7D9A2A620000 | NotPresent=1 ReadOnly=0": ("device-fault", "must not access"),
+    "[0]PETSC ERROR: Floating point exception\n[0]PETSC ERROR: Infinite or not-a-number generated in norm": (
+        "result-not-finite",
+        "NaN or infinite values",
+    ),
+    "ERROR: out of memory in /src/acc/fold.h at line 74 (error-code 2)\nin: /src/acc/cuda/settings.h, line 65": (
+        "memory-refused",
+        "An allocation was refused",
+    ),
     # test runners and build tools
     "Test #47: conv_gemm ...........Subprocess aborted***Exception: 0.45 sec": ("test-failed", "conv_gemm failed (Subprocess aborted)"),
     "    //gpu/kernels:fold_test                  FAILED in 15.5s": ("test-failed", "gpu/kernels:fold_test"),
@@ -123,6 +139,9 @@ QUIET = (
     "[ 9.123456] amdgpu 0000:01:00.0: [drm] Cannot find any crtc or sizes",
     "suite done: 12 passed, 0 failed",
     "アプリを強制終了しました",
+    "[ 3.103728] nouveau 0000:27:00.0: gr: trapezoid filter enabled",
+    "[ 3.919139] MTGPU: 550: MMU status ok, reading from 0x83E9D03400",
+    "test result: ok. 219 passed; 0 failed; 1 ignored",
 )
 
 
@@ -187,6 +206,10 @@ COMMANDS = {
     "CUDA_VISIBLE_DEVICES=0 python run.py --lr 1e-3 data/x": "CUDA_VISIBLE_DEVICES=0 python run.py --lr 1e-3 data/x",
     "$ compute-sanitizer --tool racecheck ./fold 8 2>&1 | tee log": "./fold 8",
     "python train.py failed with an error": "",
+    './bin/infer --model m.gguf --prompt "Hi" 2>&1 | tee run.log': './bin/infer --model m.gguf --prompt "Hi"',
+    "**Command**: `compute-sanitizer --tool memcheck fold.py`": "python fold.py",
+    "+++ b/bench/build.py": "",
+    "./bin/infer writes its results to a file 2>&1": "",
     "./fold.cu(30): error: expected a ;": "",
 }
 
@@ -204,3 +227,38 @@ def test_one_line_of_logcat_is_of_android() -> None:
 def test_pytorchs_advice_is_quoted_only_where_the_log_has_it() -> None:
     without = first("RuntimeError: CUDA error: an illegal memory access was encountered\n")
     assert not any("PyTorch says itself" in one.text for one in without.evidence)
+
+
+def test_runs_of_the_same_tests_that_passed_and_failed() -> None:
+    text = "Run 1: FAILED. 214 passed; 5 failed\nRun 2: ok. 219 passed; 0 failed\n"
+    (entry,) = explained(text).diagnosis
+    assert entry.cause == "order-or-timing" and "the same 219 tests" in entry.summary and "gpudx flake" in entry.fix[0]
+    other = "test result: FAILED. 14 passed; 5 failed; 0 ignored\ntest result: ok. 219 passed; 0 failed; 0 ignored\n"
+    assert not explained(other).diagnosis, "two programs of a workspace"
+
+
+REST = "=========     at 0xbd0 in fold(int *)\n=========     by thread (0,0,0) in block (0,1,0)\n"
+
+
+def test_a_sanitizer_record_whose_first_line_lost_its_mark() -> None:
+    found = findings(f"Invalid __global__ write of size 4 bytes\n{REST}")
+    assert [one.message for one in found if one.severity == "error"] == ["fold writes 4 bytes of global memory out of bounds."]
+    (entry,) = explained(f"Out-of-range shared or local address\n{REST}").diagnosis
+    assert entry.cause == "out-of-bounds-access" and "fold raises an exception (Out-of-range shared" in entry.summary
+    (entry,) = explained(f"my program says hello\n{REST}").diagnosis
+    assert entry.cause == "device-exception" and "hello" not in entry.summary
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("Uninitialized __global__ memory read of size 4 bytes", "fold reads 4 bytes of global memory that were never written."),
+        ("Barrier error detected. Divergent thread(s) in warp.", "fold uses a barrier wrongly (Barrier error detected: Divergent"),
+        ("Trace/breakpoint trap", "fold executes a trap instruction."),
+    ],
+)
+def test_sanitizer_records_are_sentences(line: str, said: str) -> None:
+    (found,) = [one for one in findings(f"========= {line}\n{REST}") if one.severity == "error"]
+    assert found.message.startswith(said)
+    texts = [fact.text for fact in found.evidence]
+    assert "thread (0,0,0) of block (0,1,0)" in texts and sum(line in text for text in texts) == 1, "the line is quoted once"

@@ -416,14 +416,16 @@ OCLGRIND = {
         "has a read-write race in local memory",
     ),
     "Index (4) exceeds static array size (4)": ("out-of-bounds-access", "uses index 4 of an array with 4 elements"),
-    "Invalid read from write-only buffer": ("out-of-bounds-access", "reads a buffer that was created as write-only"),
-    "Invalid write to read-only buffer": ("out-of-bounds-access", "writes a buffer that was created as read-only"),
-    "Invalid read from buffer mapped for writing": ("unordered-access", "while the host has it mapped for writing"),
-    "Invalid write to mapped buffer": ("unordered-access", "while the host has it mapped"),
+    "Invalid read from write-only buffer": ("", "reads a buffer that was created as write-only"),
+    "Invalid write to read-only buffer": ("", "writes a buffer that was created as read-only"),
+    "Invalid read from buffer mapped for writing": ("buffer-used-while-mapped", "while the host has it mapped for writing"),
+    "Invalid write to mapped buffer": ("buffer-used-while-mapped", "while the host has it mapped"),
     "Invalid memory load - source pointer is not aligned to the pointed type": (
         "misaligned-access",
         "does a load at an address",
     ),
+    "Invalid pointer cast - destination pointer is not aligned to the pointed type": ("misaligned-access", "casts a pointer"),
+    "Invalid write of size 4 at global memory address 1000000000010": ("out-of-bounds-access", "writes 4 bytes"),
     "Unaligned address on atomic_add": ("misaligned-access", "unaligned address"),
     "Uninitialized value written to global memory address 0x1000000000000": (
         "read-before-write",
@@ -436,7 +438,7 @@ OCLGRIND = {
     "Work-group divergence detected (async copy)": ("barrier-misuse", "asynchronous copy"),
     "Work-item finished without waiting for events": ("unordered-access", "without waiting"),
     "Invalid wait event": ("barrier-misuse", "event"),
-    "Undefined behaviour due to an arithmetic exception": ("index-overflow", "divides by zero"),
+    "Undefined behaviour due to an arithmetic exception": ("division-by-zero", "divides by zero"),
 }
 
 
@@ -450,7 +452,28 @@ def test_every_message_of_oclgrind(line: str) -> None:
     found = first(text)
     assert found.written and found.written.format == "oclgrind"
     assert said in found.message and "input.cl:9" in found.message and found.message.startswith("fold ")
-    assert found.causes[0] == cause
+    assert (found.causes or ("",))[0] == cause
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("[Oclgrind] Failed to launch target application", "did not start: Failed to launch target application."),
+        ("[Oclgrind] initialization failed: 3", "did not start: initialization failed: 3."),
+        ("[Oclgrind] target application is 32-bit", "did not start: target application is 32-bit."),
+        ("[Oclgrind] Error while 'loading DLL':", "did not start: Error while 'loading DLL'."),
+        ("Loading Oclgrind plugin failed (dlopen): fold.so: no such file", "went on without a plugin"),
+    ],
+)
+def test_what_oclgrind_says_about_itself(line: str, said: str) -> None:
+    assert said in first(line).message
+
+
+def test_oclgrind_refuses_a_call_for_the_reason_that_it_gives() -> None:
+    refused = "Oclgrind - OpenCL runtime error detected\n\tFunction: clEnqueueNDRangeKernel\n\tError:    CL_OUT_OF_RESOURCES\n"
+    with_reason = explained(f"{refused}\ttotal local memory size (40000) exceeds device maximum of 32768\n").diagnosis[0]
+    assert (with_reason.cause, with_reason.status) == ("launch-refused", "likely")
+    assert explained(refused).diagnosis[0].cause == "device-error-reported"
 
 
 def test_fatal_errors_of_oclgrind() -> None:

@@ -80,7 +80,7 @@ def command(
             made = written(made, folder)
     if kept is not None:
         text = _answer(kept.text, read, names.index(str(issue)))
-    elif format == "terminal" and not whole and not made.kernels:
+    elif format == "terminal" and not whole:
         more = "" if case or STDIN in names else shlex.join(["gpudx", "explain", "--full", *names])
         text = screen.render(made, page_here(), more=more)
     else:

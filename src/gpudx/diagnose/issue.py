@@ -7,7 +7,7 @@ condition. Nothing is said about a claim that the logs do not settle, except tha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpudx.diagnose.logs import Explained
@@ -17,6 +17,9 @@ from gpudx.model import Finding
 # Formats that read words, which people use too; names and numbers of errors mean the same wherever they are.
 WORDED = ("gpu-words", "program-error", "unrecognised", "no-device", "kernel-build", "launcher", "tests", "device-lost")
 MOST = 8  # entries of a list
+MOST_TOGETHER = 3
+Claim = tuple[str, str]  # a sentence of the report, and what the logs or numbers say about it
+PROBE = "a probe that prints nothing shows something only if the program that ran contains it."
 LONGEST = 240
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
@@ -25,6 +28,7 @@ _CLAIM = re.compile(
     r"|believe|suspect|guess|assume)\b|\bprobably\b|\bseems? (?:to be|like)\b"
     r"|\bmust be\b|\bmemory leak\b|\brace condition\b|\bdriver bug\b|\bhardware\b|\bregression\b|\balways\b|\bnever\b|\bevery time\b"
     r"|\bonly (?:happens|occurs|fails)\b|\bworks? (?:fine )?(?:on|with)\b"
+    r"|\b(?:is|are)\W{1,4}correct\b"
     r"|\bout of memory\b|\bOOM\b|\bnull pointer\b|\bout[- ]of[- ]bounds\b|\bsanitizer\b.{0,40}\b(?:clean|nothing|no errors?)\b|\bno "
     r"(?:errors?|xids?) in dmesg\b|\bdmesg (?:is|shows) (?:clean|nothing)\b|\bis (?:wrong|broken|at fault|guilty)\b"
     r"|porque|causad[oa] por|debido a|culpa de|parece que|creo que|pienso que|sospecho|siempre"
@@ -32,6 +36,41 @@ _CLAIM = re.compile(
     r"|ため|おそらく|必ず|毎回|と思|せい|メモリ不足",
     re.IGNORECASE,
 )
+# Headings over claims, which claim nothing themselves.
+_TITLE = re.compile(
+    r"^\W*(?:\d+[.)]\s*)?(?:(?:possible|probable|likely|root|가능한|posibles?|可能的?|考えられる)\s*)*(?:causes?|cause analysis|원인(?:들)?"
+    r"|原因(?:分析)?|causas?(?: ra[ií]z)?(?: m[aá]s probable)?|case \w+\W.{0,40})\W*$",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"^\s*(#{1,6}) ")
+# What stands under such a heading was not printed by a run.
+_EXPECTED = re.compile(r"\bexpected\b|\bhypothetical\b|\besperad[oa]s?\b|예상|预期|期待され|想定", re.IGNORECASE)
+# A probe that printed nothing: its silence says something only if the program that ran has it.
+_SILENT = re.compile(
+    r"(?:\[\w+\]|wrappers?|probes?|instrumentation|sondas?)\b.{0,60}\b(?:did ?n[o']t|not|never|no)\b.{0,20}"
+    r"(?:appear|fire|print|execut|invok|reach|ejecut|invocad)",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"\[(\w{3,60})\]")
+# "RoPE Q launch failed: an illegal memory access": what was being checked when the error was noticed.
+_CHECKED = re.compile(
+    r"(?<![A-Za-z])([A-Z]\w*(?: [A-Z0-9]\w*){0,3}|(?:cuda|hip|cl)[A-Z]\w+(?: [A-Z0-9]\w*)?) (?:kernel |launch ){0,2}failed\b.{0,40}?"
+    r"(?:illegal (?:memory )?(?:access|address)|unspecified launch failure|launch timed out|misaligned address|CL_OUT_OF_RESOURCES)",
+)
+_CULPRIT = re.compile(
+    r"root[ _]?cause|\bbug (?:is|lies)|\bfault\b|\bfalla\b|\bguilty\b|\bculprit\b|\bis (?:wrong|broken|upstream)\b|原因|원인",
+    re.IGNORECASE,
+)
+_INSIDE = re.compile(r"(?:\b|_)((?:cl|cuda|hip)[A-Z][A-Za-z]{3,40}|cu(?:Launch|Mem|Module|Stream|Ctx)[A-Za-z]{2,40})")
+_KERNEL_ACCESS = re.compile(
+    r"\bkernel\b.{0,60}(?:out[- ]of[- ]bounds|illegal|invalid|bad) ?(?:memory )?(?:access|read|write|address)"
+    r"|커널.{0,30}(?:메모리 접근|범위)|kernel.{0,40}(?:acceso ilegal|fuera de)|内核.{0,30}(?:越界|非法)|カーネル.{0,30}(?:範囲外|不正)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"used as one \(([\d,]+)")
+_MODEL = re.compile(r"[\w.-]+\.(?:gguf|safetensors)\b")
+_TEST = re.compile(r"\b(test_\w+|\w+_test)\b")
+_COPIES = re.compile(r"copy|memcpy|alloc|upload|download", re.IGNORECASE)
 # "It is not out of memory."
 _DENIES = re.compile(
     r"\b(?:not|no|never|neither|without)\b|n't\b|rule[sd]? out|\bno (?:es|hay|se trata)\b|不是|没有|并非|不会|아니|아닙|아님|않|없"
@@ -72,7 +111,7 @@ NEEDED = (
     (
         "whether it fails every time, or how often",
         re.compile(
-            r"\balways\b|every time|sometimes|random|intermittent|\d+ (?:of|out of) \d+"
+            r"\balways\b|every time|sometimes|random|intermittent|flaky|\bruns? \d+:|\d+ (?:of|out of) \d+"
             r"|reproduc|siempre|总是|항상|必ず",
             re.IGNORECASE,
         ),
@@ -102,13 +141,23 @@ def split(text: str, log_lines: frozenset[int]) -> Report:
 
 def without_prose(text: str, log: Log) -> Log:
     """What a person writes around a log is a claim, and establishes nothing: formats that read words leave it alone."""
-    fenced, has_fences, lines = False, bool(re.search(_FENCE.pattern, text, re.MULTILINE)), {0}
+    fenced, has_fences, lines, expected = False, bool(re.search(_FENCE.pattern, text, re.MULTILINE)), {0}, set()
+    level = 0  # of the heading over output that is only expected
     for number, line in enumerate(text.splitlines(), start=1):
+        heading = None if fenced else _HEADING.match(line)
+        if heading and (not level or len(heading[1]) <= level):
+            level = len(heading[1]) if _EXPECTED.search(line) else 0
+        if level:
+            expected.add(number)
         if _FENCE.match(line):
             fenced = not fenced
         elif fenced or not (has_fences or is_prose(clean_line(line.encode()).strip())):
             lines.add(number)
-    told = tuple(one for one in log.told if one.event.format not in WORDED or one.event.line in lines)
+    told = tuple(
+        one
+        for one in log.told
+        if one.event.line not in expected and (one.event.format not in WORDED or one.event.line in lines)
+    )
     return replace(log, told=told)
 
 
@@ -117,11 +166,16 @@ def answer(text: str, explained: Explained) -> str:
     lines = frozenset(_line(one) for one in explained.findings if one.id != f"log-{NOT_UNDERSTOOD}")
     report = split(text, lines)
     against = list(_contradicted(report, explained))
-    claims = [one for one in report.sentences if _CLAIM.search(one) and not any(one[:80] in other for other in against)]
+    refuted = {claim for claim, _ in against}
+    claims = [
+        (one, PROBE if _SILENT.search(one) else "")
+        for one in report.sentences
+        if (_CLAIM.search(one) or _SILENT.search(one)) and not _TITLE.match(one) and one not in refuted
+    ]
     parts = (
-        ("Established by the logs", list(_established(explained))),
-        ("Claimed, and not shown by the logs", [f"“{one[:LONGEST]}”" for one in claims]),
-        ("Claims that the logs or numbers contradict", against),
+        ("Established by the logs", list(_established(report, explained))),
+        ("Claimed, and not shown by the logs", list(_quoted(claims))),
+        ("Claims that the logs or numbers contradict", list(_quoted(against))),
         ("Please add", list(_asked(report, explained))),
     )
     shown = [
@@ -134,11 +188,18 @@ def answer(text: str, explained: Explained) -> str:
     )
 
 
-def _established(explained: Explained) -> Iterator[str]:
+def _established(report: Report, explained: Explained) -> Iterator[str]:
     first = explained.diagnosis[0].summary if explained.diagnosis else ""
     standing = [one for one in explained.findings if one.severity != "info" and one.id != f"log-{NOT_UNDERSTOOD}"]
     for one in sorted(standing, key=lambda found: found.message != first):
         yield f"{one.message} (line {_line(one)})"
+        yield from (f"Line {_line(one)}: {fact}." for fact in _decoded(one))
+    places = _checked(report) if any(map(_is_report, explained.findings)) else {}
+    if len(places) > 1:
+        yield (
+            f"The same error is reported at {' and at '.join(list(places)[:3])}: the first call that looks returns it, so that these "
+            "may be one fault, and neither place is shown to be its cause."
+        )
     for entry in explained.diagnosis[:1]:
         if entry.reason:
             yield entry.reason
@@ -147,26 +208,79 @@ def _established(explained: Explained) -> Iterator[str]:
         yield f"{followers} later message{'s' if followers > 1 else ''} only follow{'' if followers > 1 else 's'} from it."
 
 
-def _contradicted(report: Report, explained: Explained) -> Iterator[str]:
+def _decoded(finding: Finding) -> list[str]:
+    """Numbers of an event that say more than its message."""
+    return [one.text for one in finding.evidence if one.text.startswith("address 0x")]
+
+
+def _checked(report: Report) -> dict[str, int]:
+    """What was being checked where an asynchronous error was noticed, with the first line: "RoPE Q", "hipMemcpy D2H"."""
+    places: dict[str, int] = {}
+    for number, line in enumerate(report.text.splitlines(), start=1):
+        for found in _CHECKED.finditer(line):
+            places.setdefault(found[1], number)
+    return places
+
+
+def _quoted(claims: Sequence[Claim]) -> Iterator[str]:
+    """Claims with what is to be said about them; those about which the same is to be said together."""
+    for reason in dict.fromkeys(why for _, why in claims):
+        quotes = [f"“{claim[:LONGEST]}”" for claim in dict.fromkeys(one for one, why in claims if why == reason and one)]
+        more = f" and {len(quotes) - MOST_TOGETHER} more" if len(quotes) > MOST_TOGETHER else ""
+        if not reason:
+            yield from quotes
+        elif quotes:
+            yield f"{'; '.join(quotes[:MOST_TOGETHER])}{more}: {reason}"
+        else:
+            yield reason
+
+
+def _crashed_in(explained: Explained) -> str:
+    """The call of a GPU interface in which the host process crashed; "" where none is named."""
+    frames = (
+        fact.text for one in explained.findings if "crash-in-call" in one.causes for fact in one.evidence if "frames" in fact.text
+    )
+    return next((found[1] for found in map(_INSIDE.search, frames) if found), "")
+
+
+def _contradicted(report: Report, explained: Explained) -> Iterator[Claim]:
     yield from _arithmetic(report)
     errors = [one for one in explained.findings if one.severity == "error"]
     late = [one for one in explained.findings if _is_report(one)]  # also those that follow a fault
+    crashed, places = _crashed_in(explained), _checked(report) if late else {}
     for sentence in report.sentences:
         call = _CALL.search(sentence)
         named = [one for one in late if call and (call[1] in one.message or call[1] in _text(one))]
         if call and named and _blames(sentence):
             yield (
-                f"“{sentence[:LONGEST]}”: the error was left by earlier device work; {call[1]} only returned it "
+                sentence, f"the error was left by earlier device work; {call[1]} only returned it "
                 f"(line {_line(named[0])})."
+            )
+        yield from _about_place(sentence, places)
+        if crashed and _KERNEL_ACCESS.search(sentence):
+            yield (
+                sentence, f"the process crashed in {crashed}, on the host; a GPU reports a kernel's bad access through the "
+                "driver, and not as a signal in that call."
             )
         yield from _about_memory(sentence, errors)
         yield from _about_tools(sentence, errors)
 
 
+def _about_place(sentence: str, places: Mapping[str, int]) -> Iterator[Claim]:
+    """A claim that what was being checked is the cause; calls are told apart elsewhere."""
+    for place, line in places.items():
+        word = place.split()[0]
+        if not _CALL.search(word) and _CULPRIT.search(sentence) and re.search(rf"\b{re.escape(word)}\b", sentence):
+            yield (
+                sentence,
+                f"line {line} shows only that the error was noticed at {place}; work that was submitted before may have caused it.",
+            )
+
+
 def _blames(sentence: str) -> bool:
     return bool(
         re.search(
-            r"\b(?:in|is|caused?|fails?|crash\w*|bug|wrong|problem|guilty|fault)\b|失败|错误|오류|falla",
+            r"\b(?:in|is|caused?|fails?|crash\w*|bug|wrong|problem|guilty|fault)\b|失败|错误|오류|\bfalla|\bcausa|no es v[aá]lido",
             sentence,
             re.IGNORECASE,
         )
@@ -177,7 +291,7 @@ def _text(finding: Finding) -> str:
     return " ".join(one.text for one in finding.evidence)
 
 
-def _about_memory(sentence: str, errors: Sequence[Finding]) -> Iterator[str]:
+def _about_memory(sentence: str, errors: Sequence[Finding]) -> Iterator[Claim]:
     if (
         not re.search(
             r"out of memory|\bOOM\b|memory leak|sin memoria|显存不足|메모리 부족|メモリ不足", sentence, re.IGNORECASE
@@ -192,28 +306,31 @@ def _about_memory(sentence: str, errors: Sequence[Finding]) -> Iterator[str]:
     ]
     if _DENIES.search(sentence):
         if memory:
-            yield f"“{sentence[:LONGEST]}”: the logs report that memory ran out (line {_line(memory[0])})."
+            yield sentence, f"the logs report that memory ran out (line {_line(memory[0])})."
         return
     if not memory and any(one.written and one.written.role in ("report", "fault") for one in errors):
-        yield f"“{sentence[:LONGEST]}”: no line in the logs reports that memory ran out; the first error is: {errors[0].message}"
+        yield sentence, f"no line in the logs reports that memory ran out; the first error is: {errors[0].message}"
     for one in memory:
         numbers = _FREE.search(_text(one))
         if numbers and _bytes(numbers[1], numbers[2]) < _bytes(numbers[3], numbers[4]):
             asked, free = f"{numbers[1]} {numbers[2]}", f"{numbers[3]} {numbers[4]}"
             yield (
-                f"“{sentence[:LONGEST]}”: the failed allocation asked for {asked} while {free} were free; "
+                sentence, f"the failed allocation asked for {asked} while {free} were free; "
                 f"fragmentation or a limit refused it."
             )
 
 
-def _about_tools(sentence: str, errors: Sequence[Finding]) -> Iterator[str]:
+def _about_tools(sentence: str, errors: Sequence[Finding]) -> Iterator[Claim]:
     xid = next((one for one in errors if one.id.startswith("log-xid")), None)
     if xid and re.search(
         r"\bno (?:errors?|xids?|messages?) in (?:dmesg|the kernel log)|dmesg (?:is|shows) (?:clean|nothing|empty)",
         sentence,
         re.IGNORECASE,
     ):
-        yield f"“{sentence[:LONGEST]}”: line {_line(xid)} is such a message: {xid.message}"
+        yield sentence, f"line {_line(xid)} is such a message: {xid.message}"
+    warned = next((one for one in errors if one.written and one.written.format in ("ptxas", "compiler")), None)
+    if warned and re.search(r"\bbuild\b.{0,20}\bclean\b|\bclean build\b|\bcompiles? without (?:any )?warnings?", sentence, re.IGNORECASE):
+        yield sentence, f"the compiler warned at line {_line(warned)}: {warned.message}"
     found = next(
         (one for one in errors if (one.written.format if one.written else "") in ("compute-sanitizer", "oclgrind")),
         None,
@@ -221,18 +338,18 @@ def _about_tools(sentence: str, errors: Sequence[Finding]) -> Iterator[str]:
     if found and re.search(
         r"(?:sanitizer|memcheck|oclgrind)\b.{0,60}\b(?:clean|nothing|no errors?|passes|fine)", sentence, re.IGNORECASE
     ):
-        yield f"“{sentence[:LONGEST]}”: the pasted report of the tool has an error: {found.message}"
+        yield sentence, f"the pasted report of the tool has an error: {found.message}"
 
 
-def _arithmetic(report: Report) -> Iterator[str]:
+def _arithmetic(report: Report) -> Iterator[Claim]:
     for found in _PRODUCT.finditer(report.text):
         product = _product(found[1])
         if product != _number(found[2]):
-            yield f"“{found[0]}”: {found[1]} is {product:,}."
+            yield found[0], f"{found[1]} is {product:,}."
     for one in dict.fromkeys(_FACTORS.findall(report.text)):
         product = _product(one)
         if product >= INT_LIMIT:
-            yield f"{one} is {product:,}: it does not fit in a 32-bit index (2,147,483,647)."
+            yield "", f"{one} is {product:,}: it does not fit in a 32-bit index (2,147,483,647)."
 
 
 def _number(text: str) -> int:
@@ -254,14 +371,34 @@ def _asked(report: Report, explained: Explained) -> Iterator[str]:
     understood = [one for one in explained.findings if one.id != f"log-{NOT_UNDERSTOOD}"]
     if not understood:
         yield "the complete output of the failing run, from its first line"
-    step = next(
-        (one.written.next for one in understood if one.severity != "info" and one.written and one.written.next), ""
-    )
+    named = {found for entry in explained.diagnosis[:1] for found in entry.findings}
+    standing = sorted((one for one in understood if one.severity != "info"), key=lambda one: one.fingerprint not in named)
+    step = next((one.written.next for one in standing if one.written and one.written.next), "")
     if step:
         yield f"the output of `{step}`"
+    if crashed := _crashed_in(explained):
+        yield f"the arguments of the {crashed} call that crashed; the calls that returned before it are not that one"
+    if number := next((found[1] for one in understood for fact in _decoded(one) if (found := _NUMBER.search(fact))), ""):
+        yield f"whether the program has a buffer or structure of {number} bytes: that size may have been used as a pointer"
+    if silent := next((one for one in report.sentences if _SILENT.search(one)), ""):
+        tag = _TAG.search(silent) or _TAG.search(report.text)
+        yield f"the output of `strings PROGRAM | grep -F '{tag[1] if tag else 'TEXT OF THE PROBE'}'`, of the program that ran"
+    if (model := _MODEL.search(report.text)) and any(_is_report(one) for one in understood):
+        yield f"the dimensions that {model[0]} contains, and the sizes of the buffers that the program allocated"
+    yield from _unexplained_test(report, understood)
     for what, pattern in NEEDED:
         if not pattern.search(report.text):
             yield what
+
+
+def _unexplained_test(report: Report, understood: Sequence[Finding]) -> Iterator[str]:
+    """A cause in kernels does not explain a test that only copies memory."""
+    tests = list(dict.fromkeys(_TEST.findall(report.text)))
+    copies = [one for one in tests if _COPIES.search(one)]
+    failed = any(one.written and one.written.format == "tests" for one in understood)
+    blamed = any(_CULPRIT.search(one) and "kernel" in one.lower() for one in report.sentences)
+    if failed and blamed and copies and len(tests) > len(copies):
+        yield f"whether the claimed cause explains `{copies[0]}` as well, which by its name launches no kernel"
 
 
 def _line(finding: Finding) -> int:

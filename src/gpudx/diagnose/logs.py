@@ -88,7 +88,7 @@ def _fitted_event(event: Event, log: Log, others: Sequence[str]) -> Event:
     before = [command for line, command in log.commands if line <= event.line]
     command = before[-1] if before else log.commands[0][1] if log.commands else next(iter(others), "")
     place_words = said(event.context)
-    notes = (*((f"the log places it at {place_words}",) if place_words else ()), *event.notes)
+    notes = (*((f"the log names {place_words}",) if place_words else ()), *event.notes)
     return replace(
         event,
         next=fit(event.next, command, log.system, _api(event)),
@@ -199,7 +199,7 @@ def _finding(one: Judged) -> Finding:
         id=made.id if made else f"log-{event.kind}",
         severity=one.severity,
         message=_message(one).strip(),
-        evidence=(Evidence(_quoted(one)), *(Evidence(note) for note in event.notes), *(made.evidence if made else ())),
+        evidence=(Evidence(_quoted(one)), *(Evidence(note) for note in event.notes), *_own_evidence(one)),
         causes=event.causes,
         facts=made.facts if made else event.facts,
         access=made.access if made else None,
@@ -207,6 +207,13 @@ def _finding(one: Judged) -> Finding:
         written=_written(one),
         count=made.count if made else one.told.count,
     )
+
+
+def _own_evidence(one: Judged) -> Iterator[Evidence]:
+    """Of a parser of the tool's own format, without what the quoted line says already."""
+    event = one.told.event
+    own = event.finding.evidence if event.finding else ()
+    return (fact for fact in own if not (event.quote and fact.text.endswith(event.quote)))
 
 
 def _written(one: Judged) -> Written:
@@ -230,7 +237,9 @@ def _message(one: Judged) -> str:
 
 def _quoted(one: Judged) -> str:
     event = one.told.event
-    more = f" (and {one.told.count - 1:,} more, up to line {one.told.last:,})" if one.told.count > 1 else ""
+    count = event.finding.count if event.finding else one.told.count
+    last = f", up to line {one.told.last:,}" if one.told.last > event.line else ""
+    more = f" (and {count - 1:,} more{last})" if count > 1 else ""
     return f"{one.place}: {event.quote}{more}"
 
 

@@ -92,7 +92,7 @@ class Record:
 
     @property
     def past_end(self) -> int | None:
-        """How far behind the end of the nearest allocation the access begins; negative inside or before it."""
+        """How far past the end of the nearest allocation the access begins; negative inside or before it."""
         if self.nearest is None or self.address is None:
             return None
         return self.address - (self.nearest.address + self.nearest.size)

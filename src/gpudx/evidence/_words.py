@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
 from gpudx.model import Finding
+
+ABI = re.compile(r"\[abi:[^\]]*\]")  # what Numba adds to the names of kernels
 
 
 def bare(function: str) -> str:
@@ -21,7 +24,7 @@ def bare(function: str) -> str:
     for at, letter in enumerate(name):
         depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(letter, 0)
         start = at + 1 if letter == " " and depth == 0 else start
-    return name[start:] or function
+    return ABI.sub("", name[start:]) or function
 
 
 def sourced(findings: Iterable[Finding], raw: str | None) -> tuple[Finding, ...]:

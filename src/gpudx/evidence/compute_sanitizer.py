@@ -239,7 +239,18 @@ def _message(fault: Fault) -> str:
     if fault.kind == "race":
         places = " and ".join(_place(place) for place in (first.where, first.other) if place)
         return f"{kernel} has a race in {space or 'shared'} memory between {places}."
-    return f"{kernel}: {first.text.rstrip('.')}{where}."
+    said = first.text.rstrip(".").replace(". ", ": ")
+    if fault.kind == "uninitialised-read":
+        size = plural(first.size or 0, "byte")
+        return f"{kernel} reads {size} of {space or 'device'} memory that were never written{where}."
+    deeds = {
+        "barrier": f"uses a barrier wrongly ({said})",
+        "trap": "executes a trap instruction",
+        "hardware-exception": f"raises an exception ({said})",
+    }
+    if fault.kind in deeds:
+        return f"{kernel} {deeds[fault.kind]}{where}."
+    return f"{kernel}: {said}{where}."
 
 
 def deed(fault: Fault) -> str:
@@ -259,7 +270,7 @@ def _place(place: Location) -> str:
 
 def _how(fault: Fault) -> str:
     if fault.kind == "misaligned-access":
-        return "at an address that is not a multiple of the size"
+        return "at an address that is not a multiple of that size"
     nearest, past, reason = fault.first.nearest, fault.first.past_end, fault.first.reason
     if nearest and past is not None and 0 <= past < nearest.size + NEAR:
         away = plural(past, "byte") if past else "right"
@@ -269,15 +280,21 @@ def _how(fault: Fault) -> str:
     return "out of bounds" if reason is None or "bound" in reason else f"that is {reason}"
 
 
+def _counted(name: str, values: Box | Range, names: str = "") -> str:
+    """ "thread (0,0,0)", "threads (0,0,0) to (31,0,0)"."""
+    return f"{name if values.low == values.high else names or f'{name}s'} {values}"
+
+
 def _sentences(report: Report, fault: Fault) -> Iterator[str]:
     first = fault.first
     yield f"compute-sanitizer printed {plural(fault.count, 'record')}: {first.text}"
     if first.where != Location():
         yield f"at {first.where}" + (f", racing with {first.other}" if first.other else "")
     if fault.threads and fault.blocks:
-        yield f"threads {fault.threads} of blocks {fault.blocks}"
+        threads, blocks = _counted("thread", fault.threads), _counted("block", fault.blocks)
+        yield f"{threads} of {blocks}"
     if fault.addresses:
-        yield f"addresses {fault.addresses}" + (f", {first.reason}" if first.reason else "")
+        yield _counted("address", fault.addresses, "addresses") + (f", {first.reason}" if first.reason else "")
     if first.nearest:
         yield f"the first is {first.nearest}"
     if fault.hazards > fault.count:

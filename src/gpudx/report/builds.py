@@ -29,21 +29,26 @@ def row(one: Built) -> tuple[Cell, ...]:
     )  # fmt: skip
 
 
+def table(case: Case) -> Table:
+    """The kernels that take most, the heaviest first."""
+    worst = sorted(case.kernels, key=_weight, reverse=True)
+    also = tuple(name for name in SOMETIMES if any(_number(one, name) is not None for one in worst))
+    rows = tuple((*_cells(one), *(_shown(_number(one, name)) for name in also)) for one in worst[:MOST_ROWS])
+    return Table((*SHOWN, *(name.replace("max_", "") for name in also)), rows)
+
+
 def kernels(case: Case) -> Section:
     """The section of a report; nothing where no compiler output about kernels."""
     if not case.kernels:
         return Section("", ())
-    worst = sorted(case.kernels, key=_weight, reverse=True)
-    more = len(worst) - MOST_ROWS
-    also = tuple(name for name in SOMETIMES if any(_number(one, name) is not None for one in worst))
-    rows = tuple((*_cells(one), *(_shown(_number(one, name)) for name in also)) for one in worst[:MOST_ROWS])
+    more = len(case.kernels) - MOST_ROWS
     tail = (Paragraph(f"and {more:,} more; case.json has them all"),) if more > 0 else ()
     note = Paragraph(
         "Sizes are in bytes, registers per thread; bound: how many warps or waves the registers leave room for, of the maximum."
     )
     return Section(
         f"Kernels as built: {len(case.kernels):,}",
-        (Table((*SHOWN, *(name.replace("max_", "") for name in also)), rows), *tail, note),
+        (table(case), *tail, note),
     )
 
 

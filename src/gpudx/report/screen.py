@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
-from gpudx.report import Page, flake, source_line
+from gpudx.report import Page, builds, flake, source_line
 from gpudx.report.brief import RECORDER, calls_made, eventful, near, suppressions, unchecked_images
-from gpudx.report.layout import cells, height, shortened, spaced_paths, wrapped
+from gpudx.report.layout import cells, height, shortened, spaced_paths, table, wrapped
 from gpudx.report.safe import clean, full
 from gpudx.report.source_line import KernelText, SourceLine
 from gpudx.report.verdict import UNFINISHED, most_telling, only_read, verdict
@@ -166,6 +166,8 @@ def _worth_showing(case: Case) -> bool:
     """Is there no cause, but tests that failed, or errors or warnings that a reader can check?"""
     if case.flake:
         return bool(case.flake.results)
+    if only_read(case) and case.kernels:
+        return True
     return not case.diagnosis and any(one.severity != "info" or only_read(case) for one in case.findings)
 
 
@@ -191,7 +193,20 @@ def _full(
     steps = steps[: room.steps]
     if steps:
         lines += [writer.styled(f"{INDENT}Next", BOLD), *_numbered(steps, writer)]
-    return [*lines, "", *_foot(case, writer)]
+    foot = _foot(case, writer)
+    lines = lines if lines[-1] else lines[:-1]
+    return [*lines, "", *_built(case, writer, MOST_ROWS - len(lines) - len(foot) - 2), *foot]
+
+
+def _built(case: Case, writer: Writer, rows: int) -> list[str]:
+    """The kernels of a build log, the heaviest first: as many as there is room for."""
+    shown = builds.table(case) if only_read(case) and case.kernels else None
+    if shown is None:
+        return []
+    lines = table(shown.columns, shown.rows[: rows - 2], writer.width - len(INDENT)) or []
+    more = len(case.kernels) - (rows - 2)
+    tail = [f"and {more:,} more"] if more > 0 else []
+    return [*(INDENT + line for line in (*lines, *tail)), ""] if lines and rows > 3 else []
 
 
 def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
@@ -239,7 +254,8 @@ def _head(case: Case, writer: Writer) -> list[str]:
 def _only_did_not_end(case: Case) -> bool:
     """Was it stopped while no GPU call was open? It may be slow as well as stuck."""
     best = case.diagnosis[0] if case.diagnosis else None
-    return best is not None and (best.cause, best.status, best.guilty) == ("hang", "inconclusive", None)
+    silent = best is not None and (best.cause, best.status, best.guilty) == ("hang", "inconclusive", None)
+    return silent and not only_read(case)
 
 
 def ending(outcome: Outcome) -> str:
@@ -315,12 +331,18 @@ def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> li
         texts += [f"{one.message} [{one.id}]" for one in chosen if one is not told]
     headline = _headline(case)
     made = [writer.wrapped(text, f"{INDENT}- ") for text in dict.fromkeys(texts) if text and text not in headline]
+    if made and only_read(case):
+        made[0] = _shortened(made[0], room.fact_lines, writer)  # the line of the log itself
     short = [lines for lines in made if len(lines) <= room.fact_lines] or [
         lines[: room.fact_lines + 2] for lines in made[:1]
     ]
     more = len(texts) - room.facts if not best else 0
     tail = [f"{INDENT}- and {more:,} more"] if more > 0 else []
     return [line for lines in short[: room.facts] for line in lines] + tail
+
+
+def _shortened(lines: list[str], most: int, writer: Writer) -> list[str]:
+    return lines if len(lines) <= most else [*lines[: most - 1], writer.cut(f"{lines[most - 1]} ...")]
 
 
 def _unsaid(text: str, headline: str) -> str:
@@ -350,12 +372,14 @@ def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
 def _steps_of_logs(case: Case) -> list[str]:
     """What would settle the events that were read, the most telling first; without any, the log has to say more."""
     told = most_telling(case)
-    events = [told, *case.findings] if told else []
+    if told is None:
+        return []
+    events = [told, *case.findings]
     steps = dict.fromkeys(one.written.next for one in events if one.written and one.written.next and one.severity != "info")
-    line = told.written.line if told and told.written else 0
+    line = told.written.line if told.written else 0
     before = f" before line {line:,}" if line > 1 else ""
     more = f"Include more of the log: what the program and the system's own log printed{before}."
-    return list(steps) or [more]
+    return list(steps) or ([] if case.kernels else [more])
 
 
 def _has_stack(best: Diagnosis, case: Case) -> bool:

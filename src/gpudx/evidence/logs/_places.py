@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _FILE = re.compile(
-    r"((?:(?<![A-Za-z])[A-Za-z]:)?[\w./\\~+-]{0,200}\.(?:cuh?|cc|cpp|cxx|hpp|h|hip|c|py|rs|jl|cl|metal))[:(\", ]+(?:line )?(\d+)"
+    r"((?:(?<![A-Za-z])[A-Za-z]:)?[\w./\\~+-]{0,200}\.(?:cuh?|cc|cpp|cxx|hpp|h|hip|c|py|rs|jl|cl|metal))[:(\", ]+(?:(?:at )?line )?(\d+)"
 )
 _SOURCE = re.compile(
     r"(?<![\w./\\~+@-])(?:[A-Za-z]:)?[\w./\\~+@-]{1,200}?\.(?:cuh?|cc|cpp|cxx|hpp|h|hip|c|py|rs|jl|go|mm?|java|kt|swift|inl|fpp|f90|js|ts)\b"

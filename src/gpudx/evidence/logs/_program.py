@@ -20,6 +20,8 @@ MARKS = (
     ">.",
     "+ ",
     "Running `",
+    "2>&1",
+    "compute-sanitizer ",
     "Test command:",
     "executed command:",
     "Command line:",
@@ -81,13 +83,14 @@ _PROMPT = re.compile(
     r"|[A-Za-z]:\\[^>\n]{0,120}> ?)(?P<command>\S.{1,400})"
 )
 _STARTED = re.compile(
-    r"(?:Running `|Test command: ?|executed command: ?|Command line: ?|^\++ |Executing(?: command)?: "
+    r"(?:Running `|Test command: ?|executed command: ?|Command line: ?|\bCommand\W{0,3}: ?`|^(?!\+\+\+ [ab]/)\++ |Executing(?: command)?: "
     r"?)(?P<command>[^`]{2,400})`?"
 )
 _RUNNER = re.compile(r"^\s*(?P<command>(?:srun|mpirun|mpiexec|torchrun|deepspeed|accelerate launch) .{2,400})")
 # A command without a prompt, as people paste it: a script, and arguments that are no words of a sentence.
 _SCRIPT = re.compile(r"^\s*(?P<command>(?:[A-Z_][A-Z0-9_]*=\S* )*python3? (?:-[mu] )?[\w./-]*\w(?:\.py|(?<=-m )\S+)(?P<rest>(?: "
                      r"\S+)*))\s*$")
+_PROGRAM = re.compile(r"^\s*(?P<command>(?:[A-Z_][A-Z0-9_]*=\S* )*\.{1,2}/[\w./-]*\w(?P<rest>(?: \S+)*))\s*$")
 _STARTS = re.compile(
     r"(?:[A-Z_][A-Z0-9_]*=\S* )*(?:env (?:[A-Z_]\w*=\S* )*)?((?:\.{0,2}[/\\]|[A-Za-z]:\\|/)?[\w./\\+-]+)"
 )
@@ -162,21 +165,28 @@ def _unwrapped(command: str) -> str:
     words = command.split(" ")
     if words[0] not in WRAPPERS:
         return command
-    begins = (at for at, word in enumerate(words[1:], 1) if "/" in word or word in RUNNERS)
+    begins = (at for at, word in enumerate(words[1:], 1) if "/" in word or word in RUNNERS or word.endswith(".py"))
     at = next(begins, 0)
-    return " ".join(words[at:]) if at else command
+    python = "python " if at and words[at].endswith(".py") else ""
+    return python + " ".join(words[at:]) if at else command
+
+
+def _without_tail(command: str) -> str:
+    """Without what a shell does with the output."""
+    while (cut := _TAIL.sub("", command)) != command:
+        command = cut
+    return command
 
 
 def command_in(text: str) -> str:
     """The program that a line says was started, with its arguments; "" where there is none."""
     found = _PROMPT.search(text) or _STARTED.search(text) or _RUNNER.search(text)
-    if found is None and (script := _SCRIPT.search(text)) and _are_arguments(script["rest"].split()):
+    bare = _without_tail(text) if found is None else ""
+    if found is None and (script := _SCRIPT.search(bare) or _PROGRAM.search(bare)) and _are_arguments(script["rest"].split()):
         found = script
     if found is None:
         return ""
-    command = _unwrapped(found["command"].strip())
-    while (cut := _TAIL.sub("", command)) != command:
-        command = cut
+    command = _without_tail(_unwrapped(found["command"].strip()))
     first = _STARTS.match(command)
     if first is None or len(command) > LONGEST or NOT_PROGRAMS.search(first[1]):
         return ""

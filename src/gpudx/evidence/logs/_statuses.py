@@ -291,8 +291,8 @@ def _unproved(status: Status) -> tuple[str, ...]:
 def _command(status: Status, api: str) -> str:
     if status.group in ("image", "setup"):
         return _next.DOCTOR
+    if status.group != "device":
+        return _next.RECORD
     if api == "hip":
         return _next.HIP_SERIALISE
-    if status.cause == "hang":
-        return _next.HANG
-    return _next.SERIALISE if status.group == "device" else _next.RECORD
+    return _next.HANG if status.cause == "hang" else _next.SERIALISE

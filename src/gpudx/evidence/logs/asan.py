@@ -49,7 +49,7 @@ def read(near: Near) -> Iterator[Event]:
         facts=(("kind", head["kind"]), ("at", where or function)),
         notes=tuple(filter(None, (address(int(found[1], 16)) if found else "", _threads(access, threads)))),
         causes=("out-of-bounds-access",) if head["device"] else ("crash-outside-calls",),
-        next=_next.HIP_SERIALISE if head["device"] else _next.RECORD,
+        next=_next.RECORD,
         covers=3,
         fault=DeviceFault(
             f"made a bad access ({head['kind']})",

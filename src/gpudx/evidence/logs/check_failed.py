@@ -81,7 +81,7 @@ def _returned(text: str, condition: str, values: list[str], where: str) -> Event
     return Event(
         kind="call-failed",
         role="report",
-        message=f"A GPU call returned an error{code}{at} ({condition} does not hold); the log shows where this was noticed, not which "
+        message=f"A GPU call returned an error{code}{at} (the check {condition} failed); the log shows where this was noticed, not which "
         "work caused it.",
         facts=(("at", where), ("condition", condition)),
         notes=("not proved: which call or launch failed",),

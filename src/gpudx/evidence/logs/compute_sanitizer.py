@@ -34,7 +34,11 @@ CAUSES = {
     "cluster-race": "race-in-kernel", "uninitialised-read": "read-before-write", "uninitialised-copy": "read-before-write",
     "barrier": "barrier-misuse", "hardware-exception": "device-exception", "trap": "device-trap", "api-error": "failed-call",
 }  # fmt: skip
+# Exceptions of the hardware, by words of their first line.
+EXCEPTIONS = (("misaligned", "misaligned-access"), ("address", "out-of-bounds-access"))
 _OWN = re.compile(r"={9} ")
+_HEADLINE = re.compile(r"address|instruction|exception|overflow|illegal|misaligned", re.IGNORECASE)
+LONGEST_HEADLINE = 100
 HOST = ("api-error", "leak", "unused-memory")
 
 
@@ -54,6 +58,7 @@ class InLog:
         self._first = self._first or near.line
         _, marked, text = near.text.partition(MARK.decode())
         if marked:
+            self._lost_headline(text, near)
             self._line(text, near.line)
         elif near.text.lstrip().startswith(MARKS[1:]):
             self._unmarked(near)
@@ -70,10 +75,20 @@ class InLog:
         if self._parser.draft is not draft:
             self._began = line
 
+    def _lost_headline(self, text: str, near: Near) -> None:
+        """The first line of a record often loses its mark where people begin to copy."""
+        if self._parser.draft is not None or not text.strip().startswith(("at ", "by thread ")):
+            return
+        above = next(iter(near.before(1)), "").strip()
+        if len(above) <= LONGEST_HEADLINE and _HEADLINE.search(above) and MARK.decode() not in above:
+            self._line(above, near.line - 1)
+
     def _unmarked(self, near: Near) -> None:
         """A record whose marks were lost when it was pasted: its lines are known by how they begin."""
         self._line("", near.line)
         self._line(near.text.strip(), near.line)
+        if MARK.decode() in next(iter(near.after(1)), ""):
+            return  # only the first line lost its mark
         for text in near.after(MOST_DETAILS):
             if not text.strip().startswith(DETAILS):
                 break
@@ -123,7 +138,7 @@ def _event(finding: Finding, kind: str, line: int, text: str = "", record: Recor
         kind=kind,
         role="ending" if finding.severity == "info" else "report" if late else "refusal" if kind in HOST else "fault",
         message=finding.message,
-        causes=("device-error-reported",) if late else tuple(filter(None, (CAUSES.get(kind, ""),))),
+        causes=("device-error-reported",) if late else tuple(filter(None, (_cause(kind, text),))),
         sure=not late,
         noticed=(record.api or "") if late and record else "",
         next=_next.SANITIZE,
@@ -133,6 +148,11 @@ def _event(finding: Finding, kind: str, line: int, text: str = "", record: Recor
         quote=text or finding.evidence[0].text,
         format=FORMAT,
     )
+
+
+def _cause(kind: str, text: str) -> str:
+    exceptions = EXCEPTIONS if kind == "hardware-exception" else ()
+    return next((cause for word, cause in exceptions if word in text.lower()), CAUSES.get(kind, ""))
 
 
 def _reported(finding: Finding, record: Record) -> Finding:

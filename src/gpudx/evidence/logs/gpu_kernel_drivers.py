@@ -27,15 +27,15 @@ _ADRENO = re.compile(r"(IOCTL_KGSL_\w+)\) failed: errno (\d+) (.+)")
 def read(near: Near) -> Iterator[Event]:
     text = near.text
     if found := _HANG.search(text):
-        who = f", in {found[2]} (process {found[3]})" if found[2] else ""
+        who = f" in {found[2]} (process {found[3]})" if found[2] else ""
         yield _event("gpu-hang", f"The device hung{who} and was reset.", found[2] or "", "hang", driver="i915")
     elif found := _RESET.search(text):
         yield Event("gpu-reset", "ending", f"The work of {found[1]} was discarded after the device hung.")
     elif found := _MALI.search(text):
         access, pid = (next(filter(None, map(p.search, near.after(8))), None) for p in (_ACCESS, _PID))
-        does = f"A {access[1].lower()}" if access else "An access"
+        does = {"READ": "read", "WRITE": "wrote"}.get(access[1], "accessed") if access else "accessed"
         who = f" of process {pid[1]}" if pid else ""
-        said = f"{does} on the device{who} accessed memory that is not mapped (address {found[1]})."
+        said = f"Work{who} on the device {does} memory that is not mapped (address {found[1]})."
         yield _event(
             "mali-page-fault", said, access[1] if access else "", "out-of-bounds-access", address(int(found[1], 16))
         )

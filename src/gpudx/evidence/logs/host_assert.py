@@ -36,7 +36,7 @@ def read(near: Near) -> Iterator[Event]:
     panic = _PANIC.search(text)
     if found:
         where = source(f"{found['file']}:{found['line']}") or f"{found['file'][-80:]}:{found['line']}"
-        said = f"The host stopped itself at {where}: {found['condition'][:200]} does not hold."
+        said = f"An assertion in the host program failed at {where}: {found['condition'][:200]}."
         yield Event(
             "host-assertion",
             "refusal",
@@ -51,7 +51,7 @@ def read(near: Near) -> Iterator[Event]:
         notes = ("not proved: whether the driver, its installation or what it was passed is at fault",)
         yield Event("driver-abort", "ending", said, (("at", where),), notes, next=_next.RECORD)
     elif found := _GLIB.search(text):
-        said = f"GLib refused a call of {found['where']}: {found['condition'][:200]} does not hold."
+        said = f"GLib refused a call of {found['where']}, whose check failed: {found['condition'][:200]}."
         yield Event("host-assertion", "refusal", said, (("at", found["where"]),), warning=True, next=_next.RECORD)
     elif panic and not _LOST.search(text):
         where = source(f"{panic['file']}:{panic['line']}") or panic["file"][-80:]

@@ -116,7 +116,7 @@ _MODULE = re.compile(r"Faulting module name: ([^,\s]+)")
 _EXCEPTION = re.compile(r"Exception code: (0x[0-9a-fA-F]{8})")
 _WINDOWS_DRIVER = re.compile(r"nv(?:wgf2um|oglv|cuda|d3dum|opencl)|ati|amd(?:xx|vlk|ocl|hip)|ig(?:d|c|dx)|intelocl", re.IGNORECASE)
 _NOT_MET = re.compile(
-    r"handler|install|ignor|catch|potential|possibl[ey]|\b(?:may|might|could) (?:be|have)\b|\bor other\b", re.IGNORECASE
+    r"handler|install|ignor|catch|PETSC ERROR|potential|possibl[ey]|\b(?:may|might|could) (?:be|have)\b|\bor other\b", re.IGNORECASE
 )
 _DUMPED = re.compile(r"Process (\d+) \(([^)]{1,40})\) of user \d+ dumped core|\[\d+\]: Process (\d+) \(([^)]{1,40})\) .{0,20}dumped core")
 GAVE_UP = re.compile(r"\b(?:abort|raise|__assert_fail|__pthread_kill|pthread_kill|terminate)")

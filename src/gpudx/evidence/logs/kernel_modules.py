@@ -26,6 +26,7 @@ MARKS = (
     "xe 0000",
     "[xe]",
     "nouveau",
+    "mtgpu",
     "nvrm",
     "nvidia:",
     "[nvidia",
@@ -82,7 +83,7 @@ MARKS = (
 MOST_READ = 10_000
 FORGETS = True  # but for whether a fault was reported shortly before
 _DRIVER = re.compile(
-    r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|NVRM|nvidia(?:-(?:modeset|drm|uvm|peermem|nvswitch|nvlink|caps|gpu))?(?![-\w])|nvgpu"
+    r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|MTGPU|NVRM|nvidia(?:-(?:modeset|drm|uvm|peermem|nvswitch|nvlink|caps|gpu))?(?![-\w])|nvgpu"
     r"|dxgk(?:rnl)?|tegra-\w+|panfrost|panthor|lima"
     r"|mali\w*|msm\w*|adreno\w*"
     r"|kgsl\w*|Adreno-GSL|asahi|v3d"
@@ -184,7 +185,8 @@ KINDS = (
         "the driver reset the device, and work on it was lost",
     ),
     _kind(
-        r"page ?fault|fault:? .{0,40}iova|context fault|mmu fault|vm fault|translation fault|protection fault|unhandled.{0,20}fault"
+        r"fault \(page table\)"
+        r"|page ?fault|fault:? .{0,40}iova|context fault|mmu fault|vm fault|translation fault|protection fault|unhandled.{0,20}fault"
         r"|fault info|invalid (?:read|write)|smmu.{0,40}fault|fault response: unsuccessful"
         r"|iommu.{0,60}fault|DMAR.{0,60}fault|IO_PAGE_FAULT|CAT[_ ]?ERR|DATA_INVALID_FAULT|Unmapped|bus fault",
         "device-page-fault",
@@ -206,7 +208,7 @@ KINDS = (
         "a memory window (BAR) of the device could not be placed",
     ),
     _kind(
-        r"gpu fault|GPU exception|shader (?:exception|fault)|trap\b|SM exception|PBDMA|PGRAPH|CE fault",
+        r"gpu fault|GPU exception|shader (?:exception|fault)|trap(?:\b|_)|SM exception|PBDMA|PGRAPH|CE fault",
         "device-fault",
         "fault",
         "work on the device failed",
@@ -232,7 +234,7 @@ KINDS = (
     ),
     # Processors of the device run programs of the driver: GuC and HuC (Intel), GSP (NVIDIA), SMU, PSP and MES (AMD), GMU (Adreno).
     _kind(
-        r"\b(?:GuC|HuC|GSC|GSP|SMU|SMC|PSP|MES|DMUB|GMU|MCU)\b.{0,60}(?:fail|dead|error|invalid|crash|refused)",
+        r"\b(?:GuC|HuC|GSC|GSP|SMU|SMC|PSP|MES|DMUB|GMU|MCU)\b.{0,60}(?:fail|dead|error|invalid|crash|refused)|kflcnCoreDump",
         "firmware-error",
         "refusal",
         "firmware on the device failed or refused a request",
@@ -252,7 +254,7 @@ KINDS = (
         "failed-call",
     ),
     _kind(
-        r"\*ERROR\*|\berror\b|\bfail(?:ed|ure)?\b|fatal|abort|invalid|Oops|BUG:|unable|cannot|could not"
+        r"\*ERROR\*|(?:\b|_)error\b|\bfail(?:ed|ure)?\b|fatal|abort|invalid|Oops|BUG:|unable|cannot|could not"
         r"|\bbad (?:state|value|address|magic|page|data)|unrecoverable|unexpected|\brefus|\breject|\bcrash",
         "driver-error",
         "refusal",
@@ -261,7 +263,7 @@ KINDS = (
 )
 _PROCESS = re.compile(
     r"[Pp]rocess(?: information: process)? (?P<name>\S+) pid (?P<pid>\d+)|offending task: (?P<task>\S+)|in (?P<who>[\w.:/-]+) "
-    r"\[(?P<id>\d+)\]|pid[=: ](?P<p>\d+)"
+    r"\[(?P<id>\d+)\]|(?:pid|PID)(?: = |[=: ])(?P<p>\d+)"
 )
 _ADDRESS = re.compile(r"(?:iova|addr(?:ess)?|VA|at)\s*[=:]?\s*(0x[0-9a-fA-F]+|(?<=iova=)[0-9a-fA-F]{8,16})")
 # Ordinary lines that have one of the words above.

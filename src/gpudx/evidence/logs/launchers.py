@@ -12,6 +12,7 @@ from dataclasses import replace
 from gpudx.evidence.logs import _next, host_crash
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import source
 from gpudx.evidence.logs._statuses import event as status_event
 from gpudx.evidence.logs._statuses import told
 
@@ -195,7 +196,7 @@ def read(near: Near) -> Iterator[Event]:
             "time",
             _next.HANG,
         )
-    elif _MEMORY.search(text) and not _DEVICE.search(text):
+    elif _MEMORY.search(text) and not _DEVICE.search(text) and not source(text):
         yield _event("killed-for-memory", "The process was killed because host memory ran out.", "memory")
     else:
         yield from _ended(near)

@@ -37,7 +37,10 @@ MARKS = (
     "exceeds static array size",
     "Undefined behaviour due to an arithmetic",
     "errors generated - suppressing",
+    "Invalid pointer cast -",
     "Oclgrind: ",
+    "[Oclgrind] ",
+    "Loading Oclgrind plugin failed",
 )
 
 
@@ -55,11 +58,11 @@ def _kind(pattern: str, kind: str, says: str, cause: str, warning: bool = False)
     return _Kind(re.compile(pattern), kind, says, cause, warning)
 
 
-_BY = r"Invalid (?P<does>read|write) of size (?P<size>\d+) at (?P<space>\w+) memory address (?P<address>0x[0-9a-fA-F]+)"
+_BY = r"Invalid (?P<does>read|write) of size (?P<size>\d+) at (?P<space>\w+) memory address (?P<address>(?:0x)?[0-9a-fA-F]+)"
 KINDS = (
     _kind(_BY, "out-of-bounds-access", "{does}s {size} bytes of {space} memory out of bounds", "out-of-bounds-access"),
     _kind(
-        r"(?P<type>[\w-]+) data race at (?P<space>\w+) memory address (?P<address>0x[0-9a-fA-F]+)",
+        r"(?P<type>[\w-]+) data race at (?P<space>\w+) memory address (?P<address>(?:0x)?[0-9a-fA-F]+)",
         "race-in-kernel",
         "has a {type} race in {space} memory",
         "race-in-kernel",
@@ -75,30 +78,36 @@ KINDS = (
         r"Invalid read from write-only buffer",
         "write-only-buffer",
         "reads a buffer that was created as write-only",
-        "out-of-bounds-access",
+        "",
     ),
     _kind(
         r"Invalid write to read-only buffer",
         "read-only-buffer",
         "writes a buffer that was created as read-only",
-        "out-of-bounds-access",
+        "",
     ),
     _kind(
         r"Invalid read from buffer mapped for writing",
         "mapped-buffer",
         "reads a buffer while the host has it mapped for writing",
-        "unordered-access",
+        "buffer-used-while-mapped",
     ),
     _kind(
         r"Invalid write to mapped buffer",
         "mapped-buffer",
         "writes a buffer while the host has it mapped",
-        "unordered-access",
+        "buffer-used-while-mapped",
     ),
     _kind(
         r"Invalid memory (?P<what>load|store) - source pointer is not aligned",
         "misaligned-access",
         "does a {what} at an address that is not a multiple of the type's size",
+        "misaligned-access",
+    ),
+    _kind(
+        r"Invalid pointer cast - destination pointer is not aligned",
+        "misaligned-pointer",
+        "casts a pointer to a type that needs a larger alignment",
         "misaligned-access",
     ),
     _kind(
@@ -159,18 +168,22 @@ KINDS = (
     _kind(
         r"Undefined behaviour due to an arithmetic exception",
         "arithmetic",
-        "divides by zero or overflows an integer",
-        "index-overflow",
+        "divides by zero, or an integer division overflows",
+        "division-by-zero",
         warning=True,
     ),
     _kind(r"OCLGRIND FATAL ERROR", "oclgrind-stopped", "stopped the simulation", ""),
 )
-_KERNEL = re.compile(r"(?:Kernel: +|creating kernel ')(\w+)")
-_ITEM = re.compile(r"(?:Entity|First entity|Work-item): +(Global\([\d,]+\) Local\([\d,]+\) Group\([\d,]+\))")
+_KERNEL = re.compile(r"(?:Kernel: +|creating kernel '|kernel constants for ')(\w+)")
+_ITEM = re.compile(r"(?:Entity|First entity|Work-item): +(Global\([\d,]+\) Local\([\d,]+\)(?: Group\([\d,]+\))?)")
 _ONLY = re.compile(r"Only (\d+) out of (\d+) work-items executed (\w+)")
 _LINE = re.compile(r"At line (\d+) .*?of (\S+?):?$")
 _API = re.compile(r"(Function|Error): +(\S+)")
-_OWN = re.compile(r"Oclgrind: ((?:Invalid value|Unable to|Failed to|Unrecogni[sz]ed|Missing) .+)")
+_OWN = re.compile(
+    r"(?:Oclgrind: |\[Oclgrind\] )((?:Invalid value|Unable to|Failed to|Unrecogni[sz]ed|Missing|[Ii]nitialization failed"
+    r"|target application is|Error while) ?.+)"
+)
+_PLUGIN = re.compile(r"Loading Oclgrind plugin failed \(\w+\): (.+)")
 _CUT = re.compile(r"(\d+) errors generated - suppressing further errors")
 MOST_LINES = 14
 
@@ -184,8 +197,12 @@ def read(near: Near) -> Iterator[Event]:
         yield Event("oclgrind-cut-off", "ending", said, warning=True)
         return
     if found := _OWN.match(near.text):
-        said = f"Oclgrind did not start: {found[1].rstrip('.')}."
+        said = f"Oclgrind did not start: {found[1].rstrip('.:')}."
         yield Event("oclgrind-not-started", "ending", said, (("said", found[1][:80]),), next=_next.RECORD)
+        return
+    if found := _PLUGIN.match(near.text):
+        said = f"Oclgrind went on without a plugin that it could not load: {found[1][:160].rstrip('.')}."
+        yield Event("oclgrind-plugin", "ending", said, (("said", found[1][:80]),), warning=True)
         return
     for kind in KINDS:
         if found := kind.pattern.search(near.text):
@@ -209,7 +226,7 @@ def _event(kind: _Kind, found: re.Match[str], below: list[str]) -> Event:
     facts = {name: (value or "").lower() for name, value in found.groupdict().items()}
     kernel = next((hit[1] for hit in map(_KERNEL.search, below) if hit), "")
     lines = [f"{hit[2]}:{hit[1]}" for hit in map(_LINE.search, below) if hit]
-    where = f" at {' and '.join(dict.fromkeys(lines))}" if lines else ""
+    where = f", at {' and '.join(dict.fromkeys(lines))}" if lines else ""
     reason = f": {below[0].strip()[:160]}" if kind.kind == "oclgrind-stopped" and below else ""
     null = int(facts.get("address") or "1", 16) < 4096
     subject = "Oclgrind" if kind.kind == "oclgrind-stopped" else kernel or "A kernel"
@@ -250,8 +267,8 @@ def _refused(below: list[str]) -> Event:
     call, error = told.get("Function", "a call"), told.get("Error", "an error")
     said = f"Oclgrind refused {call} ({error}){f': {reason[:200]}' if reason else ''}."
     known = STATUSES[NAMES[error]][2] if error in NAMES else ""
-    cause = known or ("launch-refused" if "NDRange" in call else "failed-call")
-    late = sticky(error)
+    cause = "launch-refused" if "NDRange" in call else known or "failed-call"
+    late = sticky(error) and not reason  # where Oclgrind says why, it refused this very call
     return Event(
         "oclgrind-refusal",
         "report" if late else "refusal",

@@ -30,10 +30,11 @@ def read(near: Near) -> Iterator[Event]:
     means = STATUSES[NAMES[match[1]]][1] if match[1] in NAMES else match[2].strip() or "no reason given"
     cause = STATUSES[NAMES[match[1]]][2] if match[1] in NAMES else ""
     said = f": {match[2].strip()}" if match[1] in NAMES and match[2].strip() else ""
+    why = f"{means}{said[:200]}".rstrip(".!")
     yield Event(
         kind="pocl-refusal",
         role="refusal",
-        message=f"PoCL refused {name} ({match[1] or 'no status'}): {means}{said[:200]}.",
+        message=f"PoCL refused {name} ({match[1] or 'no status'}): {why}.",
         facts=(("call", name), ("status", match[1] or "")),
         causes=(cause,) if cause else (),
         next=_next.RECORD,

@@ -36,7 +36,7 @@ _NAN = re.compile(
     r"|ppl|perplexity)\W{1,3}(?:nan|-?inf)\b|"
     r"\b(?:is|are|was|were|became|becomes|contains?|found|has|have|got|detected|returned|produced|with|to|loss[ =:]+)\s+(?:an? )?"
     r"(?:NaNs?|infs?|infinity|non-?finite)\b|\b(?:NaNs?|non-?finite|infinite) (?:values?|loss|gradients?|grads?|found|detected|"
-    r"encountered|energy|in)\b",
+    r"encountered|energy|in)\b|\bnot-a-number generated\b",
     re.IGNORECASE,
 )
 _DIFFERS = re.compile(

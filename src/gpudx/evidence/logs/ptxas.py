@@ -146,7 +146,7 @@ def _tile(near: Near) -> Event:
     return Event(
         kind="tile-in-local-memory",
         role="fault",
-        message=f"A tensor-core tile has its {what} in memory of a single thread, which cannot work.",
+        message=f"A tensor-core {what} uses memory of a single thread, which cannot work.",
         facts=(("access", what), ("header_line", str(line))),
         notes=(
             "a tile belongs to a whole warp: it must lie in shared or global memory",

@@ -28,7 +28,7 @@ def read(near: Near) -> Iterator[Event]:
             f"The launch of {kernel} was refused: its block is {x}, and it was compiled for {found[2]} threads at most."
         )
         facts = (("kernel", kernel), ("block", x), ("most", found[2]))
-        yield Event("launch-bounds", "refusal", said, facts, causes=("launch-refused",), next=_next.HIP_SERIALISE)
+        yield Event("launch-bounds", "refusal", said, facts, causes=("launch-refused",), next=_next.RECORD)
     elif found := _MISSING.search(near.text):
         said = f"The loaded device code has no function {_name(found[1])}, or none for this device."
         missing = (("function", found[1][:200]),)

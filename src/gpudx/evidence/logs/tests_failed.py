@@ -59,6 +59,7 @@ MARKS = (
     "(Not Run)",
 )
 _PYTEST = re.compile(r"(?:=+ )?(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?(?:, \d+ \w+)* in [\d.]+s")
+_CARGO_SUM = re.compile(r"\b(ok|FAILED)\. (\d{1,9}) passed; (\d{1,9}) failed")
 _CARGO = re.compile(r"test ([\w:]+) \.\.\. FAILED")
 _CARGO_DIED = re.compile(r"process didn't exit successfully: `([^`]{1,400})`? \((.+?)\)")
 _CTEST = re.compile(
@@ -98,6 +99,7 @@ _ALONE = re.compile(
 )
 _LIST = re.compile(r"[Tt]he following tests (?:have )?(?i:failed)")
 LONGEST = 120
+LEAST_TESTS = 10  # so many of a run are taken for the same tests as those of another run with as many
 CAUSES = {"test-flaky": ("order-or-timing",), "test-process-died": ("crash-outside-calls",)}
 
 
@@ -110,6 +112,7 @@ class Tests:
 
     def __init__(self) -> None:
         self._ended: set[str] = set()
+        self._totals: dict[int, set[str]] = {}  # how runs of so many tests ended
         self._runs = 0
 
     def read(self, near: Near) -> Iterator[Event]:
@@ -123,6 +126,8 @@ class Tests:
             yield _event("test-failed", f"The test {found[1]} failed{why}.", found[1], step)
         elif found := _PYTEST.search(text):
             yield from self._pytest(int(found[1] or 0), int(found[2] or 0))
+        elif found := _CARGO_SUM.search(text):
+            yield from self._cargo(found[1], int(found[2]), int(found[3]))
         elif found := _CARGO_DIED.search(text):
             yield _event(
                 "test-process-died",
@@ -161,6 +166,21 @@ class Tests:
             yield _event("test-flaky", text, "pytest", _next.FLAKE)
 
 
+    def _cargo(self, how: str, passed: int, failed: int) -> Iterator[Event]:
+        """Programs of one workspace have different tests, so that only runs of as many tests are compared."""
+        total = passed + failed
+        ended = self._totals.setdefault(total, set())
+        ended.add(how)
+        if failed:
+            yield _event("test-failed", "A run of cargo test has failing tests.", "cargo")
+        if len(ended) == 2 and total >= LEAST_TESTS:
+            text = (
+                f"Runs of the same {total:,} tests in this log passed and failed: it depends on order, timing, chance, or an option "
+                "in which the runs differ."
+            )
+            yield _event("test-flaky", text, f"cargo {total}", _next.FLAKE)
+
+
 def _in_words(near: Near) -> Iterator[Event]:
     if found := _ALONE.search(near.text):
         name = found[1] or found[2]
@@ -171,7 +191,7 @@ def _in_words(near: Near) -> Iterator[Event]:
         yield _event("test-failed", f"The test {found['f']} failed.", found["f"])
     elif found := _ANY.search(near.text):
         name = next(filter(None, found.groups())).strip()
-        said = f"A test failed: {name} does not hold." if found["c"] else f"The test {name} failed."
+        said = f"A test failed because {name} was false." if found["c"] else f"The test {name} failed."
         yield _event("test-failed", said, name)
     elif (found := _COUNTED.search(near.text)) and (found[1] or found[4] or found[5] or int(found[2][:9]) < int(found[3][:9])):
         many = found[1] or found[4] or found[5]

@@ -23,10 +23,11 @@ _ERROR = re.compile(r"Triton Error \[(\w+)\]: (.+)")
 def read(near: Near) -> Iterator[Event]:
     if limit := _LIMIT.search(near.text):
         wanted, most = int(limit[2][:18]), int(limit[3][:18])
+        unit = " bytes" if "memory" in limit[1] else ""
         yield Event(
             kind="out-of-resources",
             role="refusal",
-            message=f"A Triton kernel needs {wanted:,} of {limit[1]} and the device has {most:,}; it was never launched.",
+            message=f"A Triton kernel needs {wanted:,}{unit} of {limit[1]} and the device has {most:,}; it was never launched.",
             facts=(("resource", limit[1]), ("wanted", str(wanted)), ("limit", str(most))),
             notes=(f"{wanted / max(most, 1):.2f} times what there is: smaller blocks or fewer stages are needed",),
             causes=("launch-refused",),
