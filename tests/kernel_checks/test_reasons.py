@@ -147,7 +147,37 @@ IDS = {("get_global_id", 0): 3, ("get_global_id", 1): 7, ("get_global_size", 0):
 )
 def test_an_index_is_computed_as_the_kernel_does(body: str, expected: int) -> None:
     tree, _ = index(body)
-    assert values.value(tree, World(IDS, {2: 10, 3: 20})) == expected
+    world = World(IDS, {2: 10, 3: 20})
+    assert values.value(tree, world) == expected
+    assert values.solved(tree, values.fit(expected, "i64"), world) is world  # addresses wrap
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("vstore4((float4)(0), get_global_id(0) + 1, a + 2);", 18),
+        ("float3 v = vload3(get_global_id(0), a);", 9),
+        ("vstore_half(1.0f, w, (__global half *)a);", None),
+        ("View v = { w, a + 4 }; v.p[get_global_id(0)] = 0;", 7),
+        ("View v; v.p = a; v.p += 1; v.p[2] = 0;", None),
+        ("put((View){ w, a + 4 }, h);", None),
+        ("View v = { w, a + 4 }; put(v, h);", 24),
+    ],
+)
+def test_vectors_and_pointers_in_structs_have_an_index(body: str, expected: int | None) -> None:
+    helper = "typedef struct { int n; __global float *p; } View;\nvoid put(View v, int i) { v.p[i] = 0; }"
+    source = f"{helper}\n__kernel void k(__global float *a, __global const int *ids, int w, int h) {{\n{body}\n}}\n"
+    sites = [one for one in rewrite(source, "", Device()).rewritten.sites if one.kind == "access"]
+    found = [one.index or next((way.index for way in one.ways), "") for one in sites]
+    index = next(filter(None, found), None)
+    assert (values.value(json.loads(index), World(IDS, {2: 10, 3: 20})) if index else None) == expected
+
+
+@pytest.mark.parametrize(("access", "expected"), [("t[get_global_id(0)][w]", 3 * 16 + 10), ("c[1][get_global_id(0)][2]", 16 + 14)])
+def test_subscripts_of_several_dimensions_are_one_index(access: str, expected: int) -> None:
+    source = f"__kernel void k(__global float *o, int w) {{ __local float t[8][16]; float c[2][4][4]; o[0] = {access}; }}\n"
+    sites = [one for one in rewrite(source, "", Device()).rewritten.sites if one.kind == "access" and one.text == access]
+    assert values.value(json.loads(sites[0].index), World(IDS, {1: 10})) == expected
 
 
 def test_what_the_source_leaves_open_is_found_from_the_index() -> None:

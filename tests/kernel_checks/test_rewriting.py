@@ -183,11 +183,53 @@ def test_a_kernel_that_is_called_like_a_function_gets_a_copy() -> None:
     assert {(site.line, site.kernel) for site in done.sites} == {(4, "inner")}
 
 
-def test_a_pointer_from_memory_is_counted_as_unchecked() -> None:
-    done = plan(
-        "struct s { __global float *p; };\n__kernel void k(__global float *a) { struct s x; x.p = a; x.p[3] = 1; }\n"
-    )
-    assert done.kernels[0].unchecked == 1
+VIEW = "typedef struct { int n; __global float *p; } V;\ntypedef union { ulong n; __global float *p; } U;\n"
+
+
+@pytest.mark.parametrize(
+    ("helper", "body"),
+    [
+        ("", "V v; v.p = a; v.p[3] = 1;"),
+        ("", "V v = { 4, a + 2 }; v.p[3] = 1;"),
+        ("", "V v = { 0 }; v.p = a; v.p += 2; *v.p++ = 1;"),
+        ("", "V v; v.p = a; V w = v; w.p[3] = 1;"),
+        ("", "V v; v.p = n ? a : b; *v.p++ = 1;"),
+        ("void f(V v) { v.p[3] = 1; }", "V v = { 4, a }; f(v); f((V){ 4, b });"),
+        ("void f(const V *v) { v->p[3] = 1; }", "V v = { 4, a }; f(&v);"),
+        ("void g(const V *v) { v->p[3] = 1; }\nvoid f(const V *v) { g(v); }", "V v = { 4, a }; f(&v);"),
+        ("__global float *f(V v) { return v.p; }", "V v = { 4, a }; f(v)[3] = 1;"),
+    ],
+)
+def test_pointers_in_structs_are_followed(helper: str, body: str) -> None:
+    source = f"{VIEW}{helper}\n__kernel void k(__global float *a, __global float *b, int n) {{ {body} }}\n"
+    for checks in (USUAL, frozenset({"bounds"})):
+        done = plan(source, checks)
+        Tree(done.text, 120, 64, [])
+        assert done.kernels[0].unchecked == 0 and "gdx_any())" not in done.text.rpartition("k(")[2]
+
+
+@pytest.mark.parametrize(
+    ("helper", "body"),
+    [
+        ("", "g[0].p[3] = 1;"),  # a pointer from memory
+        ("", "U u; u.p = a; u.n += 4; u.p[3] = 1;"),
+        ("", "V v; v.p = a; __global float **q = &v.p; *q = b; v.p[3] = 1;"),
+        ("", "V v; V *w = &v; w->p = b; v.p[3] = 1;"),
+        ("void f(V *v, __global float *b) { v->p = b; }", "V v; v.p = a; f(&v, b); v.p[3] = 1;"),
+        ("void f(V *v) { V w = { 1, 0 }; *v = w; }", "V v; v.p = a; f(&v); v.p[3] = 1;"),
+    ],
+)
+def test_pointers_in_structs_that_can_change_unseen_are_counted_as_unchecked(helper: str, body: str) -> None:
+    source = f"{VIEW}{helper}\n__kernel void k(__global float *a, __global float *b, __global V *g) {{ {body} }}\n"
+    done = plan(source)
+    Tree(done.text, 120, 64, [])
+    assert done.kernels[0].unchecked > 0
+
+
+def test_a_pointer_that_moves_is_checked_against_all_of_its_origins() -> None:
+    done = plan("__kernel void k(__global int *a, __global int *b, int n) { __global int *p = n ? a : b; *p++ = 1; atomic_inc(p++); }\n")
+    Tree(done.text, 120, 64, [])
+    assert done.kernels[0].unchecked == 0 and done.text.count("gdx_pick(gdx->at") == 2
 
 
 def test_what_a_constant_loop_proves_is_not_checked() -> None:
@@ -251,6 +293,12 @@ def test_kernels_with_a_lock_order_accesses_themselves() -> None:
     kernel = "__kernel void k(volatile __global int *l, __global int *a) {{ {} }}\n"
     assert "#define GDX_RACES" not in plan(kernel.format(lock)).text
     assert "#define GDX_RACES" in plan(kernel.format("atomic_xchg(l, 1); a[0] += 1;")).text
+    assert "#define GDX_RACES" not in plan(kernel.format("int me = 3; while (atomic_cmpxchg(l, me, me + 1) != me) ;")).text  # its turn
+    for update in (
+        "int old = l[0], seen; do { seen = old; old = atomic_cmpxchg(l, seen, seen + 2); } while (old != seen);",
+        "for (;;) { int seen = l[0]; if (atomic_cmpxchg(l, seen, seen + 2) == seen) break; }",
+    ):
+        assert "#define GDX_RACES" in plan(kernel.format(update)).text
 
 
 def test_private_arrays_are_measured_from_the_source() -> None:

@@ -57,17 +57,18 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Part:
-    """The part of an index that is too large, and how many values it may have: rows of `stride` elements, or elements."""
+    """The part of an index that is too large, and how many values it may have: rows (or vectors) of `stride` elements, or elements."""
 
     tree: Tree
     value: int
     count: int
     stride: int
     by: Tree | None = None  # the stride as the source has it
+    rows: str = "rows"
 
     @property
     def unit(self) -> str:
-        return "elements" if self.stride == 1 else f"rows of {self.stride:,} elements"
+        return "elements" if self.stride == 1 else f"{self.rows} of {self.stride:,} elements"
 
 
 class Numbers:
@@ -177,7 +178,7 @@ class Numbers:
     def _hinted(self, tree: Tree) -> World:
         f = self.f
         more = f.more - (1 << 64) if f.more >> 63 else f.more
-        return values.with_hint(tree, f.site.hint, more, self.world) if f.site.hint else self.world
+        return values.with_hint(tree, f.site.hint, more, self.world) if f.site.hint and f.kind == "bounds" else self.world
 
     @property
     def tree(self) -> Tree | None:
@@ -212,7 +213,8 @@ class Numbers:
             number = values.value(row, self.solved)
             inside = stride > 1 and 0 <= part.value - number * stride < stride
             if inside and part.count % stride == 0 and number >= part.count // stride:
-                return Part(row, number, part.count // stride, part.stride * stride, by)
+                kind = "vectors" if self.f.site.text.startswith(("vload", "vstore")) else "rows"
+                return Part(row, number, part.count // stride, part.stride * stride, by, kind)
         return None
 
     @property
@@ -281,6 +283,13 @@ class Numbers:
         """The line that passes an argument: where it was set, else the launch, for APIs of languages that set them while launching."""
         found = self.setter(argument)
         return found if found is not None and found.source else self.f.facts.sites.at(self.f.position, argument=argument)
+
+
+def elements(f: Failure) -> str:
+    """ "element 24", "elements 24 to 26": what an access is to."""
+    size = f.thing.element if f.thing is not None else 0
+    first, last = (f.offset // size, (f.offset + max(f.width, 1) - 1) // size) if size else (0, 0)
+    return f"elements {first:,} to {last:,}" if last > first else f"element {first:,}"
 
 
 def shown_place(place: tuple[str, int]) -> str:

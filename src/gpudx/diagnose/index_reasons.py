@@ -23,6 +23,7 @@ from gpudx.diagnose.access_numbers import (
     Scalar,
     Why,
     bare,
+    elements,
     equation,
     extent_of,
     has,
@@ -51,7 +52,9 @@ LEAST = 2  # sizes below this fit everything
 
 
 def why(f: Failure) -> Why | None:
-    """The reason of an access outside a buffer or an array; None where the numbers do not say."""
+    """The reason of an access outside a buffer or an array, or of an index that does not fit; None where the numbers do not say."""
+    if f.kind == "overflow":
+        return _too_large(f)
     if f.kind != "bounds" or f.thing is None or not f.thing.element or not f.size:
         return None
     numbers = Numbers(f)
@@ -81,7 +84,9 @@ def arithmetic(f: Failure, told: str = "") -> str | None:
         one for one in inner if not values.wraps(one, world) and equation(one, world) not in told + shown
     ]
     where = f", where {equation(inner[0], world)}" if inner else ""
-    return f"the index {shown}{where}; {numbers.name} has {plural(numbers.held, 'element')} of {plural(numbers.element, 'byte')}"
+    wide = elements(f)
+    reach = f", the access is to {wide}" if " to " in wide else ""
+    return f"the index {shown}{where}{reach}; {numbers.name} has {plural(numbers.held, 'element')} of {plural(numbers.element, 'byte')}"
 
 
 def guarded(f: Failure) -> str | None:
@@ -164,9 +169,22 @@ def _wrapped(n: Numbers) -> Why | None:
         step = "Keep the index in an int, or in a long where it passes 2,147,483,647."
         return Why("index-overflow", text, (step,), line=place)
     text = f"`{source}`{where} is {shown} = {meant:,}, which is more than {most:,} and becomes {became:,}."
-    wider = "ulong" if kind[0] == "u" else "long"
-    step = f"Compute `{source}` in 64 bits: convert one operand to {wider} first."
-    return Why("index-overflow", text, (step,), line=place)
+    return Why("index-overflow", text, (_in_64_bits(source, "ulong" if kind[0] == "u" else "long"),), line=place)
+
+
+def _in_64_bits(source: str, wider: str) -> str:
+    return f"Compute `{source}` in 64 bits: convert one operand to {wider} first."
+
+
+def _too_large(f: Failure) -> Why | None:
+    """The operands of a number that does not fit in an int."""
+    tree = json.loads(f.site.index) if f.site.index else None
+    world = values.solved(tree, values.fit(f.size, "i64"), Numbers(f).world) if tree else None
+    if tree is None or world is None:
+        return None
+    source = values.text(tree)
+    text = f"`{source}` is {values.with_values(tree, world)} = {f.offset:,}."
+    return Why("index-overflow", text, (_in_64_bits(source, "long"),))
 
 
 def _below_zero(n: Numbers) -> Why | None:
@@ -217,7 +235,9 @@ def _index_from_memory(n: Numbers) -> Why | None:
         loads = outer_loads(part.tree)
         loaded = _loaded(n, loads[0]) if len(loads) == 1 else None
         if loaded:
-            text = f"{loaded}, and {n.name} has {part.count:,} {part.unit}."
+            assert n.solved is not None
+            alone = n.solved.open[loads[0][1]] >= part.count
+            text = f"{loaded if alone else equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}."
             return Why("out-of-bounds-access", text, _check_loaded(loads[0]), facts=_filled_by(n, loads[0]))
     return None
 
@@ -250,6 +270,8 @@ def _loaded(n: Numbers, load: Tree) -> str | None:
 def _check_loaded(load: Tree) -> tuple[str, ...]:
     name = next((values.label(one) for one in values.parts(load) if one[0] == "load"), "the index")
     base = name.partition("[")[0]
+    if not any(one[0] == "load" and one[3] >= 0 for one in values.parts(load)):  # an array of the kernel's source
+        return (f"Compare `{name}` with the size before it is used as an index.",)
     return (
         f"Fix the values that the program stores in `{base}`, or compare `{name}` with the size before it is used as an index.",
     )

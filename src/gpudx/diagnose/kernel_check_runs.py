@@ -13,7 +13,7 @@ import numpy as np
 from gpudx.detectors.freed_while_in_use import freed_under
 from gpudx.diagnose import endless_loops, image_reasons, index_reasons, nan_reasons, partial_writes, race_reasons
 from gpudx.diagnose import kernel_check_reports as reports
-from gpudx.diagnose.access_numbers import Numbers, Why
+from gpudx.diagnose.access_numbers import Numbers, Why, elements
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.errors import survived
 from gpudx.facts import Facts
@@ -321,7 +321,7 @@ def _element(f: Failure) -> str | None:
         return None
     held = plural(f.size // size, "element")
     inside = f", byte {f.offset % size} of it" if f.offset % size else ""
-    return f"that is element {f.offset // size:,}{inside}; `{f.thing.name if f.thing else ''}` has {held} of {plural(size, 'byte')}"
+    return f"that is {elements(f)}{inside}; `{f.thing.name if f.thing else ''}` has {held} of {plural(size, 'byte')}"
 
 
 def _launched(f: Failure, site: Site) -> str:
@@ -383,7 +383,7 @@ def _place(one: Place | Way) -> str:
 
 def _call_of_helper(f: Failure) -> Way | None:
     """The call of the helper function that this access is in, where the numbers show which of them it was: it passed the index."""
-    if f.kind != "bounds" or not f.site.ways:
+    if f.kind not in ("bounds", "race", "uninitialized") or not f.site.ways:
         return None
     return next(iter(Numbers(f).calls), None)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from gpudx.kernel_checks.arithmetic import Arithmetic
 from gpudx.kernel_checks.cl_types import FLOATS, INTS, plain, qualifier, space
 from gpudx.kernel_checks.plan import (
@@ -11,6 +13,7 @@ from gpudx.kernel_checks.plan import (
 )
 from gpudx.kernel_checks.syntax import Node
 
+PLACE = "gdx->at"
 CASTS = {"g": "(__global void *)", "l": "(__local void *)", "c": "(__constant void *)", "p": "(__private void *)"}
 
 
@@ -217,9 +220,8 @@ class Accesses(Arithmetic):
             if pointer is None or not self._is_pointer(pointer):
                 return text
             where = space(pointer.type.get_canonical())
-            # With several origins the address would be needed before it is made; such accesses stay unchecked.
             roots = self.roots(pointer)
-            bounds = self.bounds(roots, "0", where) if len(roots) == 1 else None
+            bounds = self.bounds(roots, PLACE, where)
         if bounds is None or where == "x":
             self._miss()
             return text
@@ -229,7 +231,15 @@ class Accesses(Arithmetic):
         raw = self.shape(node)
         rest = f"sizeof({raw}), {bounds}, {site}u, {self.mode(how, node.type, roots)}"
         check = self._check(f"p{where}", roots, where)
-        return f"(*(__typeof__(&({raw})))({hint}{check}(gdx, {CASTS[where]}&({text}), {rest})))"
+        first, address = self._once(f"&({text})", where, roots)
+        return f"(*(__typeof__(&({raw})))({hint}{first}{check}(gdx, {address}, {rest})))"
+
+    def _once(self, address: str, where: str, roots: Collection[Root]) -> tuple[str, str]:
+        """What to do before an access, with a comma behind it, and its address. With several origins the address is needed more than
+        once, to choose among them, and may have effects."""
+        if len(roots) == 1:
+            return "", f"{CASTS[where]}{address}"
+        return f"{PLACE} = (ulong){address}, ", f"{CASTS[where]}(size_t){PLACE}"
 
     def _hint(self) -> str:
         """Hands the report of the access whose site was just made the number that its index depends on, with a comma behind it."""

@@ -11,7 +11,8 @@ FENCES = {"mem_fence", "read_mem_fence", "write_mem_fence", "atomic_work_item_fe
 ASYNC = {"async_work_group_copy", "async_work_group_strided_copy"}
 ATOMIC = re.compile(r"atomic_(?!work_item_fence)\w+|atom_\w+")
 OVERWRITES = re.compile(r"atom(?:ic)?_(?:xchg|init|store|exchange|flag_clear)")  # what was there before does not matter
-# Called until they succeed, they make a lock: what is done while it is held is in order, though no barrier says so.
+# Called until they succeed, they make a lock: what is done while it is held is in order, though no barrier says so. (A compare-exchange
+# whose loop changes the value that it expects updates one element, and orders nothing else.)
 LOCKS = re.compile(
     r"ato\w+?_(cmpxchg|xchg|compare_exchange\w*|exchange\w*|flag_test_and_set\w*)$|atomic_flag_test_and_set\w*$"
 )
@@ -32,6 +33,11 @@ class VectorAccess:
     aligned: bool  # vloada_half3 steps by four elements
     half: bool
     elements: int
+
+    @property
+    def step(self) -> int:
+        """Elements from one vector to the next."""
+        return 4 if self.aligned and self.elements == 3 else self.elements
 
 
 def vector_access(name: str) -> VectorAccess | None:

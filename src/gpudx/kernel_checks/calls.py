@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gpudx.kernel_checks.accesses import CASTS, Accesses
+from gpudx.kernel_checks.accesses import PLACE, Accesses
 from gpudx.kernel_checks.builtins import (
     ASYNC,
     ATOMIC,
     OVERWRITES,
     POINTER_OUT,
+    VectorAccess,
     vector_access,
 )
 from gpudx.kernel_checks.cl_types import plain, space
@@ -42,9 +43,7 @@ class Calls(Accesses):
         parts = [(one, self.expression(one, READ)) for one in arguments]
         vector = vector_access(name)
         if vector is not None and len(arguments) == (3 if vector.stores else 2):
-            return self._vector_call(
-                node, arguments, vector.elements, vector.aligned, vector.half, vector.stores, self.splice(node, parts)
-            )
+            return self._vector_call(node, vector, self.splice(node, parts))
         if ATOMIC.match(name) and arguments and self._is_pointer(arguments[0]):
             parts[0] = (
                 arguments[0],
@@ -115,21 +114,33 @@ class Calls(Accesses):
                 self.bounds(roots, f"(ulong)({self.source(arguments[at])})", given) if pure or len(roots) == 1 else None
             )
             extra.append(bounds or "gdx_any()")
+            self.blind |= bounds is None and where in ("g", "x")
             self.now.passed += [(declared, callee.name, at) for kind, declared in roots if kind == "param"]
+        extra += [self._field_bounds(name, arguments[at]) for at, name in self._fields(callee)]
         text = self.splice(node, texts)
         assert text.endswith(")")
         comma = ", " if arguments else ""
         return text[:-1] + comma + ", ".join(extra) + ")"
 
+    def _field_bounds(self, name: str, argument: Node) -> str:
+        """The bounds of a pointer in a struct that a helper function is passed; it may write through the pointer."""
+        assert self.now is not None
+        record = argument.type.get_canonical()
+        arrow = "->" if record.kind.name == "POINTER" else "."
+        record = record.get_pointee().get_canonical() if arrow == "->" else record
+        where = space(next(one.type.get_canonical() for one in record.get_fields() if one.spelling == name))
+        roots = self.held(argument, name)
+        address = f"(ulong)(({self.source(argument)}){arrow}{name})"
+        bounds = self.bounds(roots, address, where) if len(roots) == 1 or self.pure(argument) else None
+        self.blind |= bounds is None and where in ("g", "x")
+        self.now.written |= {declared for kind, declared in roots if kind == "param"}
+        return bounds or "gdx_any()"
+
     def _checked_pointer(self, pointer: Node, text: str, width: str, how: int) -> str:
         assert self.now is not None
         where = space(pointer.type.get_canonical())
         roots = self.roots(pointer)
-        bounds = (
-            self.bounds(roots, f"(ulong)({self.source(pointer)})", where)
-            if len(roots) == 1 or self.pure(pointer)
-            else None
-        )
+        bounds = self.bounds(roots, PLACE, where)
         if bounds is None or where == "x":
             self._miss()
             return text
@@ -137,18 +148,14 @@ class Calls(Accesses):
         site = self.site("access", pointer, False, how, roots)
         hint = self._hint()
         mode = self.mode(how, pointer.type.get_canonical().get_pointee(), roots)
-        call = f"({hint}gdx_p{where}(gdx, {CASTS[where]}({text}), {width}, {bounds}, {site}u, {mode}))"
+        first, address = self._once(f"({text})", where, roots)
+        call = f"({hint}{first}gdx_p{where}(gdx, {address}, {width}, {bounds}, {site}u, {mode}))"
         return f"(__typeof__({self.shape(pointer)})){call}"
 
-    def _vector_call(
-        self, node: Node, arguments: list[Node], elements: int, aligned: bool, half: bool, stores: bool, text: str
-    ) -> str:
+    def _vector_call(self, node: Node, vector: VectorAccess, text: str) -> str:
         assert self.now is not None
-        pointer, offset = arguments[-1], arguments[-2]
-        if stores:
-            pointer, offset = arguments[2], arguments[1]
-        else:
-            pointer, offset = arguments[1], arguments[0]
+        offset, pointer = node.children[-2:]
+        how, elements = WRITE if vector.stores else READ, vector.elements
         where = space(pointer.type.get_canonical())
         raw = self.source(pointer)
         if not self.pure(pointer) or not self.pure(offset):
@@ -159,19 +166,18 @@ class Calls(Accesses):
         if bounds is None:
             self._miss()
             return text
-        step = 4 if aligned and elements == 3 else elements
         each = f"sizeof(*({raw}))"
-        address = f"((ulong)({raw}) + (ulong)({self.source(offset)}) * {step}u * {each})"
+        address = f"((ulong)({raw}) + (ulong)({self.source(offset)}) * {vector.step}u * {each})"
         self.now.checked += 1
-        site = self.site("access", node, False, WRITE if stores else READ, roots)
-        mode = self.mode(WRITE if stores else READ, pointer.type.get_canonical().get_pointee(), roots)
+        site = self.site("access", node, False, how, roots)
+        mode = self.mode(how, pointer.type.get_canonical().get_pointee(), roots)
         guard = f"{self._check('at', roots, where)}(gdx, {address}, {elements}u * {each}, {bounds}, {site}u, {mode})"
-        if stores:
+        if vector.stores:
             return f"({guard} ? {text} : (void)0)"
         scalar = plain(pointer.type.get_canonical().get_pointee())
         kind = (
             "float"
-            if half
+            if vector.half
             else {
                 "unsigned char": "uchar",
                 "unsigned short": "ushort",
@@ -202,6 +208,7 @@ class Calls(Accesses):
             if "strided" in name and where == "g":
                 length = f"(({length} - 1) * (ulong)({self.source(arguments[3])}) + 1)"
             site = self.site("access", pointer, False, how, roots)
+            self.sites[site - 1] = replace(self.sites[site - 1], text=self._shown(node))
             mode = self.mode(how, pointer.type.get_canonical().get_pointee(), roots)
             guards.append(f"gdx_span(gdx, (ulong)({raw}), {length} * sizeof(*({raw})), {bounds}, {site}u, {mode})")
         if not guards:

@@ -23,10 +23,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from gpudx.kernel_checks.builtins import vector_access
 from gpudx.kernel_checks.syntax import Node
 
 if TYPE_CHECKING:
@@ -107,9 +109,16 @@ class Formulas:
 
     def index_of(self, access: Node) -> str:
         """The tree of an access's index, counted in elements of what its pointer was given as, as JSON; "" where it has none."""
+        return self._json(self._place, access)
+
+    def number(self, node: Node) -> str:
+        """The tree of a number, as JSON; "" where it has none."""
+        return self._json(self._tree, node)
+
+    def _json(self, tree_of: Callable[[Node], Tree | None], node: Node) -> str:
         self._query.reset()
         try:
-            tree = self._place(access)
+            tree = tree_of(node)
         except Deep:
             return ""
         text = json.dumps(tree, separators=(",", ":")) if tree else ""
@@ -128,31 +137,59 @@ class Formulas:
 
     def _place(self, access: Node) -> Tree | None:
         node = self._shape._path(access)[-1]
-        if node.kind == "DECL_REF_EXPR":  # a subscript of a named array
+        if node.kind == "CALL_EXPR" and (vector := vector_access(node.name)) is not None:
+            offset, pointer = node.children[-2:]
+            step: Tree = ["number", vector.step]
+            return self._sum(pointer, ["*", "i64", self._tree(offset), step] if vector.step > 1 else self._tree(offset), "+")
+        if node.kind == "DECL_REF_EXPR":  # subscripts of a named array
             found = [one for one in self._shape._path(access) if one.kind == "ARRAY_SUBSCRIPT_EXPR"]
-            if len(dict.fromkeys(found)) != 1:
-                return None
-            node = found[0]
+            return self._subscripts(list(dict.fromkeys(found)))
         return self._pointed(node)
+
+    def _subscripts(self, inner_first: list[Node]) -> Tree | None:
+        """The index of `a[y][x]` in all of the array: y * columns + x. None where a struct is in between."""
+        if not inner_first or any(self._shape._bare(one.children[0]) is not below for one, below in pairwise(inner_first)):
+            return None
+        start = self._pointed(self._shape._bare(inner_first[-1].children[0]))
+        if start is None:
+            return None
+        whole: Tree | None = None
+        for one in reversed(inner_first):
+            index = self._tree(one.children[1])
+            columns = self._shape._bare(one.children[0]).type.get_canonical().element_count
+            whole = index if whole is None else ["+", "i64", ["*", "i64", whole, ["number", int(columns)]], index]
+        return whole
 
     def _pointed(self, node: Node) -> Tree | None:
         """Elements from the start of the argument or array to what an lvalue or a pointer is at."""
         node = self._shape._bare(node)
         if node.kind == "ARRAY_SUBSCRIPT_EXPR":
-            return self._sum(node.children[0], node.children[1], "+")
+            return self._sum(node.children[0], self._tree(node.children[1]), "+")
         if node.kind == "UNARY_OPERATOR" and node.operator in ("*", "&"):
             return self._pointed(node.children[0])
         if node.kind == "BINARY_OPERATOR" and node.operator in ("+", "-") and self._shape._is_pointer(node):
-            return self._sum(node.children[0], node.children[1], node.operator)
+            return self._sum(node.children[0], self._tree(node.children[1]), node.operator)
         if node.kind == "DECL_REF_EXPR":
             return self._pointer_variable(node)
+        if node.kind == "MEMBER_REF_EXPR" and node.children:
+            return self._kept_pointer(self._shape._bare(node.children[0]), node)
         return None
 
-    def _sum(self, base: Node, index: Node, operator: str) -> Tree | None:
+    def _kept_pointer(self, struct: Node, node: Node) -> Tree | None:
+        """A pointer in a struct, where one place of the source gives it its value."""
+        if struct.kind == "UNARY_OPERATOR" and struct.operator == "&":
+            struct = self._shape._bare(struct.children[0])
+        declared = struct.declared if struct.kind == "DECL_REF_EXPR" else -1
+        found, passed = self._shape.field_values(self._function, declared, node.name), self._passed(declared)
+        if passed is not None and self._caller is not None and not found:
+            return self._caller._kept_pointer(self._shape._bare(passed), node)
+        one = self._shape._bare(found[0]) if len(found) == 1 and passed is None else None
+        return self._pointed(one) if one is not None and _same_elements(one, node) else None
+
+    def _sum(self, base: Node, own: Tree, operator: str) -> Tree | None:
         start = self._pointed(base)
         if start is None:
             return None
-        own = self._tree(index)
         return own if start == ["number", 0] and operator == "+" else [operator, "i64", start, own]
 
     def _pointer_variable(self, node: Node) -> Tree | None:

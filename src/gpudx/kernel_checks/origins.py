@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from gpudx.kernel_checks.cl_types import element_bytes, qualifier, scalar_bytes, space
 from gpudx.kernel_checks.plan import (
+    FIELD,
     UNKNOWN,
+    Function,
     Root,
     Thing,
 )
@@ -44,7 +46,92 @@ class Origins(Shape):
             return frozenset()
         if kind == "CALL_EXPR" and node.name in self.functions:
             return self._returned(node)
+        if kind == "MEMBER_REF_EXPR" and node.children:
+            holder = self._bare(node.children[0])
+            return self.held(holder, node.name) if holder.kind == "DECL_REF_EXPR" else frozenset([UNKNOWN])
         return frozenset([UNKNOWN])
+
+    def held(self, struct: Node, name: str) -> frozenset[Root]:
+        """The objects that a pointer in a struct can point into: the struct is an expression, or its address."""
+        struct = self._bare(struct)
+        if struct.kind == "UNARY_OPERATOR" and struct.operator == "&":
+            struct = self._bare(struct.children[0])
+        if struct.kind == "DECL_REF_EXPR":
+            return self._held_by(struct.declared, name)
+        if struct.kind == "CONDITIONAL_OPERATOR":
+            return self.held(struct.children[1], name) | self.held(struct.children[2], name)
+        if struct.kind == "COMPOUND_LITERAL_EXPR":
+            struct = struct.children[-1]
+        at = self.place_in(struct, name) if struct.kind == "INIT_LIST_EXPR" else None
+        if at is None:
+            return frozenset([UNKNOWN])
+        return self.roots(struct.children[at]) if at < len(struct.children) else frozenset()
+
+    def _held_by(self, declared: int, name: str) -> frozenset[Root]:
+        assert self.now is not None
+        variable = self.now.variables.get(declared)
+        at = next((i for i, param in enumerate(self.now.params) if param.number == declared), None)
+        if variable is None or not self._keeps(declared, self.now):
+            return frozenset([UNKNOWN])
+        found: set[Root] = set()
+        if at is not None and (at, name) in self._fields(self.now):
+            found.add((FIELD + name, declared))
+        elif at is not None or not self._is_struct(variable):
+            return frozenset([UNKNOWN])
+        if declared not in self._resolving:
+            self._resolving.add(declared)
+            for source in self.now.kept.get((declared, name), []):
+                found |= self.roots(source)
+            for source in self.now.sources.get(declared, []):
+                found |= self.held(source, name)
+            self._resolving.discard(declared)
+        return frozenset(found or [UNKNOWN])
+
+    def _keeps(self, declared: int, function: Function) -> bool:
+        """Are the assignments to a struct all that change the pointers in it? Its address may only be passed to helper functions, and these
+        must not change them."""
+        if declared not in self._kept:
+            self._kept[declared] = False  # for a function that calls itself
+            self._kept[declared] = self._is_kept(function.variables[declared], function)
+        return self._kept[declared]
+
+    def _is_kept(self, variable: Node, function: Function) -> bool:
+        declared = variable.number
+        record = variable.type.get_canonical().get_pointee() if self._is_pointer(variable) else variable.type
+        if record.get_canonical().get_declaration().kind.name == "UNION_DECL":
+            return False
+        by_address = self._is_pointer(variable)
+        if by_address and any(one == declared for one, _ in function.kept):
+            return False
+        for node in function.body.walk():
+            if node.kind != "DECL_REF_EXPR" or node.declared != declared:
+                continue
+            user = self._user(node)
+            if by_address and not (user.kind == "MEMBER_REF_EXPR" or self._passes_on(user, node)):
+                return False
+            if user.kind == "MEMBER_REF_EXPR" and self._is_pointer(user):
+                user = self._user(user)
+                if user.kind == "UNARY_OPERATOR" and user.operator == "&":
+                    return False
+            elif user.kind == "UNARY_OPERATOR" and user.operator == "&" and not self._passes_on(self._user(user), user):
+                return False
+        return True
+
+    def _user(self, node: Node) -> Node:
+        """What an expression is a part of, without parentheses and implicit conversions."""
+        above = node.parent
+        while above is not None and above.parent is not None and (above.kind == "PAREN_EXPR" or self._implicit(above)):
+            above = above.parent
+        assert above is not None
+        return above
+
+    def _passes_on(self, call: Node, address: Node) -> bool:
+        """Does an expression call a helper function with the address of a struct, which keeps the pointers in it?"""
+        callee = self.functions.get(call.name) if call.kind == "CALL_EXPR" else None
+        if callee is None:
+            return False
+        at = next(i for i, one in enumerate(call.children[1:]) if one.start <= address.start < one.end)
+        return at < len(callee.params) and self._keeps(callee.params[at].number, callee)
 
     def _object(self, node: Node) -> frozenset[Root]:
         """The object that an lvalue is a part of."""
@@ -90,10 +177,11 @@ class Origins(Shape):
         numbers = {param.number: at for at, param in enumerate(callee.params)}
         out: set[Root] = set()
         for kind, declared in summary:
-            at = numbers.get(declared)
-            out |= (
-                self.roots(arguments[at]) if kind == "param" and at is not None and at < len(arguments) else {UNKNOWN}
-            )
+            at = numbers.get(declared, len(arguments))
+            if at < len(arguments) and kind.startswith(FIELD):
+                out |= self.held(arguments[at], kind.removeprefix(FIELD))
+            else:
+                out |= self.roots(arguments[at]) if kind == "param" and at < len(arguments) else {UNKNOWN}
         return frozenset(out)
 
     def bounds(self, roots: Iterable[Root], address: str, pointer_space: str) -> str | None:
@@ -119,8 +207,10 @@ class Origins(Shape):
         node = self.now.variables.get(declared) or self.globals.get(declared)
         if node is None:
             return None
+        at = next((i for i, param in enumerate(self.now.params) if param.number == declared), -1)
+        if kind.startswith(FIELD):
+            return f"gdx_o{at}_{kind.removeprefix(FIELD)}"
         if kind == "param":
-            at = next(i for i, param in enumerate(self.now.params) if param.number == declared)
             if pointer_space == "x" and space(node.type.get_canonical()) not in ("g", "x"):
                 return None  # a generic address of local memory is not the local address
             return f"gdx_o{at}"

@@ -11,7 +11,8 @@ READ, WRITE, BOTH, ATOMICALLY, CONSTANT = 1, 2, 3, 4, 8  # kinds of access, as p
 CONSTANT_AT = 5  # two bits of the constant that is written
 ADDRESS = 0  # only the address is of interest
 UNKNOWN = ("unknown", 0)
-Root = tuple[str, int]  # "param", "object" or "unknown", and the declaration
+FIELD = "field "  # in front of the name of a field
+Root = tuple[str, int]  # "param", "object", "unknown" or "field NAME" (of a parameter that is a struct), and the declaration
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Site:
     line: int
     text: str
     kernel: str  # or the helper function
-    index: str = ""  # of an access: how its index is computed (formulas.py)
+    index: str = ""  # of an access: how its index is computed (formulas.py); of an overflow: how the number is
     hint: str = ""  # the part of the index whose value is in the report
     argument: int = -1  # of the kernel, that the index counts from
     ways: tuple[Way, ...] = ()  # of an access in a helper function, in place of `index` and `argument`
@@ -98,7 +99,8 @@ class Function:
     is_kernel: bool
     params: list[Node]
     body: Node
-    sources: dict[int, list[Node]] = field(default_factory=dict)  # of pointer variables
+    sources: dict[int, list[Node]] = field(default_factory=dict)  # of pointer variables, and of structs as a whole
+    kept: dict[tuple[int, str], list[Node]] = field(default_factory=dict)  # of pointers in structs: variable and field
     taken: set[int] = field(default_factory=set)  # variables whose address is taken
     variables: dict[int, Node] = field(default_factory=dict)
     calls: set[str] = field(default_factory=set)

@@ -33,7 +33,7 @@ typedef struct {
 #endif
 } gdx_who;
 typedef struct {
-  __private gdx_who *f; uint apart; uint said; uint odd; ulong steps; __local uint *v; uint turn; uint yes; uint voters;
+  __private gdx_who *f; uint apart; uint said; uint odd; ulong steps; __local uint *v; uint turn; uint yes; uint voters; ulong at;
 #ifdef GDX_LATE
   uint site; uint id; uint how; ulong off; ulong n; ulong hint;
 #endif

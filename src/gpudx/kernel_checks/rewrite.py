@@ -59,11 +59,11 @@ def named(plan: KernelPlan) -> KernelPlan:
     return replace(plan, name=real(plan.name), light=named(plan.light) if plan.light else None)
 
 
-def in_loop(node: Node) -> bool:
+def loop_of(node: Node) -> Node | None:
     above = node.parent
     while above is not None and above.kind not in ("WHILE_STMT", "DO_STMT", "FOR_STMT"):
         above = above.parent
-    return above is not None
+    return above
 
 
 class Rewriter(Statements):
@@ -151,12 +151,14 @@ class Rewriter(Statements):
             if node.kind == "VAR_DECL":
                 function.variables[node.number] = node
                 init = self.initial(node)
-                if init is not None and self._is_pointer(node):
+                if init is not None and (self._is_pointer(node) or self._is_struct(node)):
                     function.sources.setdefault(node.number, []).append(init)
             elif node.kind == "BINARY_OPERATOR" and node.operator == "=":
                 target = self._bare(node.children[0])
-                if target.kind == "DECL_REF_EXPR" and self._is_pointer(target):
+                if target.kind == "DECL_REF_EXPR" and (self._is_pointer(target) or self._is_struct(target)):
                     function.sources.setdefault(target.declared, []).append(node.children[1])
+                elif target.kind == "MEMBER_REF_EXPR" and target.children and self._is_pointer(target):
+                    function.kept.setdefault((self._variable_of(target.children[0]), target.name), []).append(node.children[1])
             elif node.kind == "UNARY_OPERATOR" and node.operator == "&":
                 target = self._bare(node.children[0])
                 if target.kind == "DECL_REF_EXPR":
@@ -170,7 +172,7 @@ class Rewriter(Statements):
                     self.calls_of.setdefault(name, []).append((function, node))
                 elif name in BARRIERS:
                     function.has_barrier = True
-                elif name in FENCES or (LOCKS.match(name) and in_loop(node)):
+                elif name in FENCES or (LOCKS.match(name) and self._waits(node)):
                     self.fences = True
                 elif name in ("enqueue_kernel", "get_kernel_work_group_size"):
                     raise Unsupported("kernels are enqueued on the device")
@@ -178,6 +180,15 @@ class Rewriter(Statements):
                 self._study_cast(node)
             elif node.kind in ("BLOCK_EXPR", "LAMBDA_EXPR"):
                 raise Unsupported("it has blocks")
+
+    def _waits(self, call: Node) -> bool:
+        """Is an atomic function called until it succeeds, always with the same values?"""
+        loop = loop_of(call)
+        if loop is None or not call.name.endswith("_cmpxchg") or len(call.children) < 3:
+            return loop is not None
+        expected = [one.declared for one in call.children[2].walk() if one.kind == "DECL_REF_EXPR"]
+        own = [one.number for one in loop.walk() if one.kind == "VAR_DECL"]
+        return not any(one in own or self._changes(loop, one) for one in expected)
 
     def _study_cast(self, node: Node) -> None:
         pointer = node.type.get_canonical()
@@ -227,7 +238,8 @@ class Rewriter(Statements):
         """A second kernel without the checks that the sizes of a launch prove, and without following what no two work-items
         share. It runs where the conditions of its proof hold, and is made where it is much cheaper than the `full` one."""
         tracks = bool({"races", "uninit"} & self.checks)
-        if not self.checks <= PROVABLE or any(self._pointers(self.functions[name]) for name in function.calls):
+        called = [self.functions[name] for name in function.calls]
+        if not self.checks <= PROVABLE or any(self._pointers(one) or self._fields(one) for one in called):
             return []
         prover = Prover(self, function, each=True)
         apart, conditions = Sharing(self, function, prover).apart() if tracks else (set(), [])
@@ -288,7 +300,8 @@ class Rewriter(Statements):
     def _extra_parameters(self, function: Function) -> tuple[str, list[str]]:
         pointers = self._pointers(function)
         if not function.is_kernel:
-            return "".join([", __private gdx_ctx *gdx", *(f", gdx_obj gdx_o{at}" for at in pointers)]), []
+            fields = (f", gdx_obj gdx_o{at}_{name}" for at, name in self._fields(function))
+            return "".join([", __private gdx_ctx *gdx", *(f", gdx_obj gdx_o{at}" for at in pointers), *fields]), []
         specs = ["r"]
         texts = [", __global uint *gdx_r"]
         for at in pointers:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gpudx.kernel_checks.builtins import (
     IMPURE,
 )
-from gpudx.kernel_checks.cl_types import scalar_bytes, value
+from gpudx.kernel_checks.cl_types import scalar_bytes, space, value
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.formulas import APART, Formulas, Query
 from gpudx.kernel_checks.plan import (
@@ -71,6 +71,7 @@ class Shape:
         self._uniform: Uniformity | None = None
         self._formulas: dict[str, list[Formulas]] = {}
         self._returns: dict[str, tuple[Root, ...] | None] = {}
+        self._kept: dict[int, bool] = {}  # variables that are structs: does nothing unseen change the pointers in them?
         # The arguments and arrays that work-items need not be kept apart for, while a light kernel is made (rewrite.py).
         self.light: set[int] | None = None
         self.blind = False  # some access is not seen: what it writes counts as unwritten
@@ -98,6 +99,9 @@ class Shape:
 
     def _is_pointer(self, node: Node) -> bool:
         return bool(node.type.get_canonical().kind.name == "POINTER")
+
+    def _is_struct(self, node: Node) -> bool:
+        return bool(node.type.get_canonical().kind.name == "RECORD")
 
     def _is_array(self, node: Node) -> bool:
         return bool(node.type.get_canonical().kind.name == "CONSTANTARRAY")
@@ -268,6 +272,39 @@ class Shape:
                 out.append(at)
         return out
 
+    def _fields(self, function: Function) -> list[tuple[int, str]]:
+        """Pointers in structs that a helper function is passed, by value or by their address: parameter and name of the field."""
+        out = []
+        for at, param in enumerate(function.params if not function.is_kernel else ()):
+            canonical = param.type.get_canonical()
+            if canonical.kind.name == "POINTER" and space(canonical) == "p":
+                canonical = canonical.get_pointee().get_canonical()
+            if canonical.kind.name == "RECORD":
+                fields = canonical.get_fields()
+                out += [(at, str(one.spelling)) for one in fields if one.type.get_canonical().kind.name == "POINTER"]
+        return out
+
+    def field_values(self, function: Function, declared: int, name: str) -> list[Node]:
+        """What a function assigns to a pointer in a struct; to the struct as a whole where that is not a list of values."""
+        found = [*function.kept.get((declared, name), [])]
+        for whole in function.sources.get(declared, []):
+            values = self._bare(whole)
+            at = self.place_in(values, name) if values.kind == "INIT_LIST_EXPR" else None
+            found += values.children[at : at + 1] if at is not None else [whole]
+        steps = ("COMPOUND_ASSIGNMENT_OPERATOR", "UNARY_OPERATOR")
+        for node in function.body.walk() if found else ():
+            target = self._bare(node.children[0]) if node.kind in steps else node
+            if target is not node and target.kind == "MEMBER_REF_EXPR" and target.name == name and node.operator not in ("*", "&"):
+                found.append(node)
+        return found
+
+    def place_in(self, values: Node, name: str) -> int | None:
+        """Where a list of values for a struct has the one of a field; None where that takes more than counting."""
+        fields = list(values.type.get_canonical().get_fields())
+        at = next(i for i, one in enumerate(fields) if one.spelling == name)
+        simple = all(one.type.get_canonical().kind.name not in ("RECORD", "CONSTANTARRAY") for one in fields[:at])
+        return at if simple and not any(self.text.startswith(".", one.start) for one in values.children) else None
+
     def splice(self, node: Node, parts: list[tuple[Node, str]]) -> str:
         """The text of a node with some of its parts replaced."""
         out, at = [], node.start
@@ -339,6 +376,8 @@ class Shape:
                 argument = formulas.argument
                 ways.append(self._way(formulas, index))
                 name, self.hinted = (name, self.hinted) if name else formulas.hint(index) or ("", None)
+        elif kind == "overflow" and self.now is not None and self.now.is_kernel:
+            index = self._formulas_of(self.now)[0].number(node)
         if self.now is not None and not self.now.is_kernel:
             index, argument = "", -1
         own = self.now is not None and self.now.is_kernel

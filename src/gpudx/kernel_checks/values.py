@@ -149,18 +149,25 @@ def with_hint(tree: Tree, hint: str, number: int, world: World) -> World:
 
 def impossible(tree: Tree, index: int, world: World) -> bool:
     """Is everything known, and the value another one?"""
-    return not _left_open(tree, world) and _or_none(tree, world) not in (index, None)
+    found = _or_none(tree, world) if not _left_open(tree, world) else None
+    return found is not None and not _is_same_place(found, index)
 
 
 def solved(tree: Tree, index: int, world: World) -> World | None:
     """The world in which the tree has this value; None where no values, or more than one set of them, give it."""
     missing = _left_open(tree, world)
     if not missing:
-        return world if _or_none(tree, world) == index else None
+        found = _or_none(tree, world)
+        return world if found is not None and _is_same_place(found, index) else None
     ranges = [turns(one, world) for one in missing]
     if len(missing) == 1 and ranges[0] is None:
         return _by_line(tree, index, world, missing[0])
     return _by_trying(tree, index, world, missing, ranges)
+
+
+def _is_same_place(found: int, index: int) -> bool:
+    """Addresses have 64 bits: an unsigned index that went below zero is one before the start."""
+    return fit(found, "u64") == fit(index, "u64")
 
 
 def _or_none(tree: Tree, world: World) -> int | None:
