@@ -340,3 +340,59 @@ def test_parts_of_one_buffer(
     if found:
         assert "they share 768 bytes" in findings[0].message and findings[0].root is not None
         assert [f.severity for f in of(look(process, "passed"), "arguments-overlap")] == ["warning"]
+
+
+# ---- refusals that the program deals with ----
+
+ARG_SIZE, NO_KERNEL, BUILD_FAILED = -51, -46, -11
+
+
+@pytest.mark.parametrize(
+    ("again", "launched", "names"), [(True, True, []), (True, False, []), (False, True, ["argument-size"]), (False, False, ["argument-size"])]
+)
+def test_a_refused_argument_that_is_set_again(world: Make, look: Look, again: bool, launched: bool, names: list[str]) -> None:
+    """A program may try one size after another; what counts is what the launch gets."""
+    process = world()
+    kernel = process.kernel("scale", [POINTER, Arg("int", "n")])
+    process.set_arg(kernel, 0, process.buffer(64))
+    process.set_arg(kernel, 1, 16, 8, status=ARG_SIZE)
+    if again:
+        process.set_arg(kernel, 1, 16, 4)
+    if launched:
+        process.launch(kernel, [16])
+    assert [one.id for one in look(process) if one.severity == "error"] == names
+
+
+@pytest.mark.parametrize(("used", "severity"), [(True, "warning"), (False, "info")])
+def test_a_refused_launch_that_nobody_missed(world: Make, look: Look, used: bool, severity: str) -> None:
+    """A search for the largest group: nothing reads what the refused launch should have written."""
+    process = world()
+    kernel, other = process.kernel("tune", [POINTER]), process.kernel("work", [POINTER])
+    scratch, data = process.buffer(65536), process.buffer(65536)
+    process.set_arg(kernel, 0, scratch)
+    process.launch(kernel, [16384], [16384], status=INVALID_GROUP)
+    process.set_arg(kernel, 0, data)
+    process.set_arg(other, 0, data)
+    process.launch(kernel, [64], [64])
+    process.launch(other, [64], [64])
+    read(process, scratch if used else data, 0, 64)
+    (finding,) = of(look(process), "launch-refused")
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize("reused", [True, False])
+def test_a_failed_build_and_a_kernel_of_another_program(world: Make, look: Look, reused: bool) -> None:
+    """The driver gives the second program the handle of the first, which was released: that its kernel is missing has another reason."""
+    process = world()
+    first = process.create("clCreateProgramWithSource", context=process.context)
+    process.call("clBuildProgram", program=first, status=BUILD_FAILED)
+    if reused:
+        process.call("clReleaseProgram", program=first)
+        process.create("clCreateProgramWithSource", context=process.context, result=first)
+        process.call("clBuildProgram", program=first)
+    process.call("clCreateKernel", program=first, status=NO_KERNEL)
+    kernel = process.kernel("work", [POINTER])
+    process.set_arg(kernel, 0, process.buffer(64))
+    process.launch(kernel, [16])
+    followed = [one for one in look(process) if "failed because of it" in one.message]
+    assert bool(followed) is not reused

@@ -41,6 +41,7 @@ class Failure:
     status: int
     tid: int
     handles: dict[str, int]  # field -> handle, without events
+    objects: dict[str, int]  # field -> what the handle named then: drivers use the handle of a released object again; -1 if not known
     followers: list[Failure] = field(default_factory=list)
 
     @property
@@ -75,7 +76,8 @@ class Failures:
             n: words[n] for n, kind in info.fields if kind.startswith("handle:") and n not in ("result", "event")
         }
         status, tid = int(trace.column("status", one)[0]), int(trace.column("tid", one)[0])
-        return Failure(position, count, info, status, tid, handles)
+        rows = self._facts.objects.at(np.array([*handles.values()], np.uint64), np.full(len(handles), position, np.int64))
+        return Failure(position, count, info, status, tid, handles, dict(zip(handles, rows.tolist(), strict=True)))
 
     @cached_property
     def roots(self) -> list[Failure]:
@@ -131,13 +133,10 @@ class Failures:
 
     def _launched_anyway(self, failure: Failure) -> str:
         """A refused argument, and then a launch of the kernel without a good setting in between."""
-        sets, launches, words = self._facts.set_args, self._facts.launches, self._facts.trace.record(failure.position)
-        later = launches.position[(launches.kernel == words["kernel"]) & (launches.position > failure.position)]
-        if not len(later):
+        launch = _next_launch(self._facts, failure.position)
+        if launch is None or was_replaced(self._facts, failure.position):
             return ""
-        again = (sets.kernel == words["kernel"]) & (sets.index == words["index"]) & (sets.status == 0)
-        between = again & (sets.position > failure.position) & (sets.position < later[0])
-        return "" if between.any() else f"the kernel was launched anyway (call {int(later[0]) + 1})"
+        return f"the kernel was launched anyway (call {launch + 1})"
 
     def _went_on(self, failure: Failure) -> str:
         """A refused command, and then other commands in the same queue without one that did the same and succeeded."""
@@ -184,6 +183,20 @@ class Failures:
         return bool(tidy[trace.call[later]].all())
 
 
+def was_replaced(facts: Facts, position: int) -> bool:
+    """Was an argument that was refused set again, and accepted, before the kernel was launched? Then nothing came of it."""
+    launch, sets, words = _next_launch(facts, position), facts.set_args, facts.trace.record(position)
+    again = (sets.kernel == words["kernel"]) & (sets.index == words["index"]) & (sets.status == 0) & (sets.position > position)
+    return bool((again & (sets.position < (len(facts.trace) if launch is None else launch))).any())
+
+
+def _next_launch(facts: Facts, position: int) -> int | None:
+    """Of the kernel whose argument is set."""
+    launches = facts.launches
+    later = launches.position[(launches.kernel == facts.trace.record(position)["kernel"]) & (launches.position > position)]
+    return int(later[0]) if len(later) else None
+
+
 def _touched(info: CallInfo, words: Mapping[str, int]) -> dict[str, int]:
     """What a call reads and writes: {"reads": handle, "writes": handle}. A map does either."""
     ways = {"reads": info.reads or info.maps, "writes": info.writes or info.maps}
@@ -198,9 +211,13 @@ def _used_null(failure: Failure, root: Failure) -> bool:
 
 
 def _shares(failure: Failure, root: Failure) -> bool:
-    kinds, own = dict(failure.info.fields), dict(root.info.fields)
-    ours = {value for name, value in root.handles.items() if value and own[name] in OWN}
-    return any(value in ours and kinds[name] in OWN for name, value in failure.handles.items())
+    return bool(_own(failure) & _own(root))
+
+
+def _own(failure: Failure) -> set[tuple[int, int]]:
+    """What a failure can be passed on by: handles, and the objects that they named."""
+    kinds = dict(failure.info.fields)
+    return {(value, failure.objects[name]) for name, value in failure.handles.items() if value and kinds[name] in OWN}
 
 
 def _follows(failure: Failure, root: Failure) -> bool:

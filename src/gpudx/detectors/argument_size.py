@@ -30,6 +30,7 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._consequence import failed_launch
+from gpudx.detectors._failures import was_replaced
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, declared, site_of
 from gpudx.facts import Facts
@@ -64,6 +65,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     sizes = sets.declares("size")
     rows = np.flatnonzero((sizes >= 0) & (sets.size != sizes))
     rows = rows[(sets.pointer[rows] != 0) & ~sets.svm[rows]]
+    rows = np.array([row for row in rows.tolist() if not (sets.status[row] and was_replaced(facts, int(sets.position[row])))], np.int64)
     functions = facts.kernels.functions(sets.kernel_row[rows])
     for part in groups(rows, functions, sets.index[rows], sets.size[rows]):
         known = declared(facts, int(sets.kernel_row[part[0]]), int(sets.index[part[0]]))

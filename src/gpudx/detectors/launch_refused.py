@@ -200,7 +200,7 @@ def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
     if not found and not facts.launches.done[row]:
         return None  # it died for another reason
     lost = run.failed or _never_done(facts, row)
-    harmless = not found or (not run.failed and _was_done(facts, row))
+    harmless = not found or (not run.failed and _was_done(facts, row)) or _was_tried(facts, row)
     described = _described(facts, row, count, found, "info" if harmless else "error" if lost else "warning")
     certain = bool(found) and facts.launches.done[row] and not harmless and _never_done(facts, row)
     return replace(described, certainty="observed", because=NOT_DONE) if certain else described
@@ -214,6 +214,13 @@ def _was_done(facts: Facts, row: int) -> bool:
     return any(_given(facts, int(other)) == given for other in again[mine][:MOST_TRIES])
 
 
+def _was_tried(facts: Facts, row: int) -> bool:
+    """Did the program go on with launches that were taken, and use nothing afterwards that this one should have written? It only tried
+    what the device can do."""
+    launches = facts.launches
+    return bool(((launches.position > launches.position[row]) & (launches.status == 0)).any()) and not _is_missed(facts, row)
+
+
 def _given(facts: Facts, row: int) -> list[bytes]:
     return [argument["bytes"] for argument in facts.launches.values(row)]
 
@@ -224,7 +231,13 @@ def _never_done(facts: Facts, row: int) -> bool:
     functions = facts.kernels.functions(launches.kernel_row)
     if ((functions == functions[row]) & (launches.status == 0) & (launches.position > position)).any():
         return False
-    given = {int(a["object"]) for a in launches.values(row)} - {-1}
+    return _is_missed(facts, row)
+
+
+def _is_missed(facts: Facts, row: int) -> bool:
+    """Was memory that a refused launch was given read afterwards?"""
+    position = int(facts.launches.position[row])
+    given = {int(a["object"]) for a in facts.launches.values(row)} - {-1}
     later = uses(facts)
     later = later[(later["position"] > position) & ((later["how"] & READ) != 0)]
     return bool(np.isin(later["object"], list(given)).any()) if given else False

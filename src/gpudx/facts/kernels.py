@@ -330,7 +330,8 @@ class Kernels:
     def struct_of(self, arg: ArgInfo, info: KernelInfo) -> StructLayout | None:
         """The layout of a declared type, or of what a pointer to it points to; None where the source does not show it."""
         types = backend_module(self._api, "types")
-        found: StructLayout | None = types.layout_of(arg.type, self.source(info.program, info.position)) if types else None
+        read = getattr(types, "layout_of", None)
+        found: StructLayout | None = read(arg.type, self.source(info.program, info.position)) if read else None
         return found
 
     def _by_value(self, arg: ArgInfo, info: KernelInfo) -> ArgInfo:
