@@ -502,7 +502,8 @@ def coverage(case: Case, counts: bool = True) -> str:
         parts.append(f"{len(case.processes)} processes")
     dead = [one.name for one in case.instruments if one.failed and one.name != RECORDER]
     failed = [f"{name} did not work" for name in dead] if case.diagnosis else []  # without one, the headline says it
-    expected = [note.rstrip(".") for note in suppressions(case)] if eventful(case) else []  # else the headline says it
+    notes = suppressions(case) if eventful(case) else []  # else the headline says it
+    expected = [note[:1].lower() + note[1:].rstrip(".") for note in notes]
     return "; ".join([*([", ".join(parts)] if counts else []), *_checked(case, dead), *failed, *expected])
 
 
