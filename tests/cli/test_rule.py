@@ -6,9 +6,10 @@ import pytest
 from click.testing import CliRunner
 
 from gpudx import causes, detectors
-from gpudx.cli import make_app
+from gpudx.cli import make_app, page
 from gpudx.cli.rule import values
 from gpudx.errors import UserError
+from gpudx.report import Page
 
 
 def printed(*words: str) -> str:
@@ -20,7 +21,18 @@ def printed(*words: str) -> str:
 def test_a_detector_and_its_cause_are_both_explained() -> None:
     text = printed("hang")
     assert "hang (detector)" in text and "hang (cause)" in text
-    assert causes.every()["hang"].fix[0] in text
+    assert causes.every()["hang"].fix[0] in " ".join(text.split())
+
+
+def test_the_id_that_lint_prints_is_known() -> None:
+    assert printed("exit-before-barrier").startswith("lint-exit-before-barrier (lint rule)")
+
+
+def test_every_text_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words stay whole; only code is longer than the line."""
+    monkeypatch.setattr(page, "page_here", lambda: Page(80))
+    for name in ("environment-note", "unordered-access", "fenced", ""):
+        assert not [line for line in printed(name).splitlines() if len(line) > 80]
 
 
 @pytest.mark.parametrize("name", ["memcheck", "xid", "spills"])

@@ -27,7 +27,7 @@ CL, CU, HIP = "k.cl", "k.cu", "k.hip"
 RULES = {
     "exit-before-barrier": (
         [(CL, "kernel void k(int n) {\n int i = get_global_id(0);\n if (i >= n) return;\n barrier(CLK_LOCAL_MEM_FENCE);\n}")],
-        "In k threads with (i >= n) return at k.cl:3, before the barrier at  k.cl:4",
+        "In k, threads with (i >= n) return at k.cl:3, before the barrier at k.cl:4",
         [(CU, """__global__ void uniform(int *x, int n) { if (n == 0) return; __syncthreads(); }
 __global__ void behind(int *x, int n) { __syncthreads(); if (threadIdx.x > n) return; x[0] = 1; }
 __global__ void by_block(int *x, int n) { if (blockIdx.x > n) return; __syncthreads(); }
@@ -37,7 +37,7 @@ __global__ void lambda(int *x) { auto f = [&](int i) { if (i > threadIdx.x) retu
     ),
     "barrier-in-branch": (
         [(CU, "__global__ void k(int *x) {\n int lane = threadIdx.x % 32;\n if (lane < 4) {\n x[lane] = 0;\n __syncthreads();\n }\n}")],
-        "In k only threads with (lane < 4) reach the barrier at k.cu:5",
+        "In k, only threads with (lane < 4) reach the barrier at k.cu:5",
         [(CU, "__global__ void k(int n) { for (int i = threadIdx.x; i < n; i += 64) { __syncthreads(); } if (n) __syncthreads(); }")],
         (),
     ),

@@ -183,18 +183,18 @@ def test_a_launch_without_a_stack_gives_the_advice_once() -> None:
     [
         (
             PASSED,
-            "gpudx: no fault found in 5,214 calls, 120 launches (1 process). case: /cases/one",
+            "no fault found in 5,214 calls, 120 launches (1 process). case: /cases/one",
             "NO FAULT FOUND",
         ),
-        (EMPTY, "gpudx: no GPU API call was recorded. case: /cases/one", "NO GPU CALLS"),
+        (EMPTY, "no GPU API call was recorded. case: /cases/one", "NO GPU CALLS"),
         (
             BLIND,
-            "gpudx: gpudx could not watch this program. ./app is statically linked. case: /cases/one",
+            "gpudx could not watch this program. ./app is statically linked. case: /cases/one",
             "NOT WATCHED",
         ),
         (
             replace(PASSED, processes=FULL.processes * 2, findings=FULL.findings[2:]),
-            "gpudx: 1 note in 10,428 calls, 240 launches (2 processes). case: /cases/one",
+            "1 note in 10,428 calls, 240 launches (2 processes). case: /cases/one",
             "NO FAULT FOUND",
         ),
     ],

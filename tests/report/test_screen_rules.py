@@ -99,3 +99,17 @@ def test_a_table_that_does_not_fit_has_none() -> None:
     assert table(["a", "b"], [["x", "y z"]], 6) == ["a  b", "x  y z"]
     assert table(["a", "b"], [["long-word", "y"]], 6) is None
     assert list(named([("key", "v w"), ("k" * 30, "value")], 7)) == [("key  ", "v"), ("     ", "w"), ("k" * 30, ""), ("     ", "value")]
+
+
+def test_what_gpudx_says_is_wrapped_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Between words, and never inside a command; a pipe gets one line."""
+    from gpudx.cli import speak
+
+    text = "interrupted in the middle of a long study of tests, which can go on; to continue: gpudx flake --resume cases/one"
+    speak.say(text)
+    assert capsys.readouterr().err == f"gpudx: {text}\n"
+    monkeypatch.setattr(speak, "_is_terminal", lambda: True)
+    monkeypatch.setattr(speak, "_width", lambda: 40)
+    speak.say(text)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1] == "       gpudx flake --resume cases/one" and all(cells(line) <= 40 for line in lines)

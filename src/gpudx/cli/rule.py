@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from gpudx.rules import Entry
 
 MOST_NEAR = 4
+WIDEST = 100  # columns
+ROW = re.compile(r"( +\S.*?  +)(\S.*)")  # of a table, or code with a comment
 
 
 def command(
@@ -28,15 +31,17 @@ def command(
 
     Exit status: 0; 2 for a name that is not known.
     """
+    from gpudx.cli.page import page_here
     from gpudx.rules import entries
 
+    width = min(page_here().width, WIDEST)
     if not name:
-        click.echo("\n".join(_listed(entries())))
+        click.echo("\n".join(_listed(entries(), width)))
         return
-    found = [one for one in entries() if one.name == name]
+    found = [one for one in entries() if one.name in (name, f"lint-{name}")]  # findings of lint are printed without it
     if not found:
         raise UserError(_unknown(name))
-    click.echo("\n\n".join(f"{one.name} ({one.kind})\n\n{one.text}" for one in found))
+    click.echo("\n\n".join(f"{one.name} ({one.kind})\n\n{_fitted(one.text, width)}" for one in found))
 
 
 def values() -> list[str]:
@@ -46,14 +51,33 @@ def values() -> list[str]:
     return sorted({one.name for one in entries()})
 
 
-def _listed(entries: tuple[Entry, ...]) -> Iterator[str]:
-    width = max(len(one.name) for one in entries)
+def _fitted(text: str, width: int) -> str:
+    """Paragraphs, list items and rows of tables as wide as that."""
+    return "\n\n".join("\n".join(_lines(part, width)) for part in text.split("\n\n"))
+
+
+def _lines(part: str, width: int) -> Iterator[str]:
+    from gpudx.report.layout import wrapped
+
+    if part.startswith(" ") or "\n " in part:
+        for line in part.split("\n"):
+            row = ROW.match(line) if len(line) > width else None
+            yield from wrapped(row[2], width, row[1]) if row else [line]
+        return
+    for item in re.split(r"\n(?=- )", part):
+        yield from wrapped(item, width, rest="  " if item.startswith("- ") else "")
+
+
+def _listed(entries: tuple[Entry, ...], width: int) -> Iterator[str]:
+    from gpudx.report.layout import wrapped
+
+    column = max(len(one.name) for one in entries)
     kind = ""
     for one in entries:
         if one.kind != kind:
             yield f"{'' if not kind else chr(10)}{one.kind}s"
             kind = one.kind
-        yield f"  {one.name:{width}}  {one.title}"
+        yield from wrapped(one.title, width, f"  {one.name:{column}}  ")
 
 
 def _unknown(name: str) -> str:

@@ -160,7 +160,7 @@ def tell(case: Case) -> None:
     from gpudx.report.brief import needs_report, one_line
 
     if not needs_report(case):
-        write(one_line(case) + "\n")
+        say(one_line(case))
         return
     from gpudx.cli.page import first_screen, page_of
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 from gpudx.errors import UserError
 
+COMMAND = re.compile(r": ((?:gpudx|pip) .+)$")
 _quiet = False
 
 
@@ -19,7 +21,7 @@ def hush(quiet: bool) -> None:
 def say(text: str) -> None:
     """One line of our own."""
     if not _quiet:
-        write(f"gpudx: {text}\n")
+        write(_lines(text))
 
 
 def renew(text: str) -> None:
@@ -43,10 +45,20 @@ def _is_terminal() -> bool:
 
 def paragraph(text: str) -> None:
     """Sentences of our own, as wide as the terminal."""
+    if not _quiet:
+        write(_wrapped(text))
+
+
+def _lines(text: str) -> str:
+    """One line, and on a terminal as many as it needs."""
+    return _wrapped(text) if _is_terminal() else f"gpudx: {text}\n"
+
+
+def _wrapped(text: str) -> str:
+    """A command at the end stays whole, so that it can be pasted."""
     from gpudx.report.layout import wrapped
 
-    if not _quiet:
-        write("\n".join(wrapped(text, _width(), "gpudx: ")) + "\n")
+    return "\n".join(wrapped(text, _width(), "gpudx: ", whole=COMMAND.findall(text))) + "\n"
 
 
 def _width() -> int:
@@ -59,7 +71,7 @@ def complain(error: UserError) -> None:
     """An error that is the user's to fix, as one harmless line."""
     from gpudx.report.safe import clean
 
-    write(f"gpudx: {clean(str(error))}\n")
+    write(_lines(clean(str(error))))
 
 
 def write(text: str) -> None:

@@ -191,10 +191,12 @@ class _Teller:
         alone = (
             f", {self._of(test, ALONE.name)} alone" if self._counts.get(ALONE.name) and test < len(self._names) else ""
         )
+        crowd = self._of(test, *together(self._records))
         needed = "needs" if poison and poison.needs else kind
         return SENTENCES[needed].format(
             by=_list(_names(self._records, poison.by)) if poison else "",
-            crowd=self._of(test, *together(self._records)),
+            crowd=crowd,
+            together="" if crowd.endswith(" of 0") else f", {crowd} at the same time",
             one=f"{self._of(test, *in_sequence(self._records))} one at a time{alone}",
             busy=self._of(test, BUSY.name),
             alone=self._of(test, ALONE.name) if alone else self._of(test, *in_sequence(self._records)),
@@ -240,7 +242,7 @@ SENTENCES = {
     " memory, or on something outside the process.",
     "environment": "It failed only while other programs had the GPU open ({strangers}).",
     "random": "It passes and fails alone in fresh processes ({alone} failed): nothing that was varied here decides it.",
-    "not settled": "It failed in {failures} of {runs}; what it depends on is not settled ({one}, {crowd} at the same time).",
+    "not settled": "It failed in {failures} of {runs}; what it depends on is not settled ({one}{together}).",
 }
 NOTHING_SHARED = "Its threads used no GPU object in common in that run: what they share is on the host (variables, files, environment)."
 

@@ -19,7 +19,7 @@ SEVERITIES = (("error", "error", "errors"), ("warning", "warning", "warnings"), 
 
 def one_line(case: Case) -> str:
     """What `gpudx run` prints after a run that needs no report."""
-    return f"gpudx: {clean(watched(case))} case: {near(case.directory)}"
+    return f"{clean(watched(case))} case: {near(case.directory)}"
 
 
 def near(place: str) -> str:

@@ -67,6 +67,7 @@ LEAST_CODE = 20  # columns worth quoting
 IN_CODE = re.compile(r"\+0x[0-9a-f]+$")  # a place in a kernel's machine code
 WITH_LINE_INFO = "Build the kernel with -lineinfo to see its source line here."
 WITH_LINES = "Build the program with -g to see the source line of the call here."
+INVESTIGATE = "`gpudx investigate`"  # of no use where the whole command follows
 SEVERAL = "Where several launches are named"  # of no use where one is
 PYTHON = re.compile(r"python[\d.]*$")
 COMMANDS = ("gpudx ", "pip ")
@@ -365,6 +366,7 @@ def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
         fixes = [step for step in fixes if not step.startswith(SEVERAL)]
     settled = best is not None and best.status == "confirmed"
     command = next_command or (_for_kernel_line(case, best) if best and settled else next_step(case))
+    fixes = [step for step in fixes if not (command and INVESTIGATE in step)]
     steps = [*(fixes if settled and not command else fixes[:1]), *([command] if command else [])]
     return steps or (_steps_of_logs(case) if only_read(case) else [])
 
@@ -524,7 +526,8 @@ def coverage(case: Case, counts: bool = True) -> str:
         parts.append(f"{len(case.processes)} processes")
     dead = [one.name for one in case.instruments if one.failed and one.name != RECORDER]
     failed = [f"{name} did not work" for name in dead] if case.diagnosis else []  # without one, the headline says it
-    expected = [note.rstrip(".") for note in suppressions(case)] if eventful(case) else []  # else the headline says it
+    notes = suppressions(case) if eventful(case) else []  # else the headline says it
+    expected = [note[:1].lower() + note[1:].rstrip(".") for note in notes]
     return "; ".join([*([", ".join(parts)] if counts else []), *_checked(case, dead), *failed, *expected])
 
 

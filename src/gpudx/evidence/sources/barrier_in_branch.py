@@ -29,7 +29,7 @@ def check(source: Source, project: Sequence[Source]) -> Iterator[Seen]:
             text = joined(condition)
             yield Seen(
                 step.token.line,
-                f"In {function.name} only threads with ({text[:80]}) reach the barrier at {source.at(step.token.line)}, "
+                f"In {function.name}, only threads with ({text[:80]}) reach the barrier at {source.at(step.token.line)}, "
                 "which is for all threads of a group.",
                 function.name,
                 ("move the barrier out of the branch",),

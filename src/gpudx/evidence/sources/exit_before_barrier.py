@@ -41,7 +41,7 @@ def _of(source: Source, function: Function) -> Iterator[Seen]:
 def _seen(source: Source, function: Function, step: Step, later: Step, condition: str) -> Seen:
     return Seen(
         step.token.line,
-        f"In {function.name} threads with ({condition[:80]}) return at {source.at(step.token.line)}, before the barrier at  "
+        f"In {function.name}, threads with ({condition[:80]}) return at {source.at(step.token.line)}, before the barrier at "
         f"{source.at(later.token.line)} that is for all threads of a group.",
         function.name,
         ("let all threads reach the barrier, and put the condition around the work instead",),
