@@ -348,7 +348,8 @@ ARG_SIZE, NO_KERNEL, BUILD_FAILED = -51, -46, -11
 
 
 @pytest.mark.parametrize(
-    ("again", "launched", "names"), [(True, True, []), (True, False, []), (False, True, ["argument-size"]), (False, False, ["argument-size"])]
+    ("again", "launched", "names"),
+    [(True, True, []), (True, False, []), (False, True, ["argument-size"]), (False, False, ["argument-size"])],
 )
 def test_a_refused_argument_that_is_set_again(world: Make, look: Look, again: bool, launched: bool, names: list[str]) -> None:
     """A program may try one size after another; what counts is what the launch gets."""

@@ -83,6 +83,22 @@ def test_a_wave_names_the_launch_and_the_argument(case: tuple[Path, int], tmp_pa
     assert "Kernel touch (launch 1, " in told and "right at the end of memory #1 (argument 0)" in told
 
 
+def test_the_next_command_is_that_of_the_run(case: tuple[Path, int], tmp_path: Path) -> None:
+    run, page = case
+    text = WAVES["debug agent"].format(page=page, low=page & 0xFFFFFFFF, high=page >> 32)
+    told = explained(text, tmp_path, run)[1]
+    assert "/faults past" in told and "./app" not in told
+
+
+def test_an_address_of_the_host_names_the_argument(kit: Kit, tmp_path: Path) -> None:
+    found = kit.case_of(kit.hip_program("table"), tmp_path, GPUDX_HIP_SIM_FAULT="abort")
+    page = re.search(r"page (0x[0-9a-f]+)", json.dumps(found["findings"]))
+    assert page
+    told = explained(LOGS["runtime"].format(page=int(page[1], 16)), tmp_path, tmp_path / "case")[1]
+    assert "is on the program's heap, which the device cannot reach" in told
+    assert "launch 1 of kernel map got it as argument 1" in told
+
+
 ABORTED = "Callback: Queue 0x7e Aborting with error : HSA_STATUS_ERROR_MEMORY_FAULT: Agent attempted to. code: 0x2b\n"
 
 

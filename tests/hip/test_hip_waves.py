@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from gpudx.backends.occupancy import bound
 from gpudx.evidence import _amd_waves, code_objects
 from gpudx.evidence._amd_lines import source_line
 from gpudx.evidence.logs._fold import read_log
+from gpudx.model import KernelBuild
 
 CHIPS = {"gfx90a": 64, "gfx942": 64, "gfx950": 64, "gfx1100": 32, "gfx1200": 32}
 
@@ -152,11 +154,24 @@ def test_kernels_lines_and_accesses_of_this_chip_are_read(chip: str, folder: Pat
     (kernel,) = image.kernels
     assert (image.target, image.form, kernel.build.wave_size) == (chip, "code object v5", CHIPS[chip])
     assert [p.size for p in kernel.parameters or ()][:4] == [8, 8, 8, 4]
+    waves, said = bound(kernel.build), re.search(r"; Occupancy: (\d+)", assembly)
+    assert waves and said and waves.waves == int(said[1])
     lines = {str(found) for at in range(0x1500, 0x1C00, 4) if (found := source_line(code, at))}
     assert {"gather.py:9", "gather.py:10"} <= lines  # the two loads, and the store
     memory = [one for one in listed(assembly) if _amd_waves._MEMORY.match(one.name) and "load" in one.name]
     known = [one for one in memory if _amd_waves.made_of(one)]
     assert known and len(known) >= len(memory) / 2
+
+
+@pytest.mark.parametrize(
+    ("chip", "registers", "waves"),
+    [("gfx942", 72, 7), ("gfx942", 148, 3), ("gfx950", 96, 5), ("gfx950", 201, 2), ("gfx1100", 164, 9), ("gfx1200", 118, 12),
+     ("gfx1200", 250, 5), ("gfx1201", 163, 9)],
+)  # fmt: skip
+def test_waves_that_the_registers_leave_room_for(chip: str, registers: int, waves: int) -> None:
+    """As the compiler counts them ("; Occupancy" in its assembly), for multiplications of matrices of several sizes."""
+    found = bound(KernelBuild("mm", "mm", chip, registers=registers))
+    assert found and found.waves == waves
 
 
 @pytest.mark.parametrize("chip", CHIPS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -132,9 +133,10 @@ def _answer(text: str, logs: list[Log], report: int) -> str:
 
 
 def _joined(logs: list[Log], run: Path | None) -> list[Log]:
-    """With what a recorded run knows of the addresses in the logs."""
+    """With what a recorded run knows of the addresses in the logs, and with its command where a log names none."""
     if run is None:
         return logs
+    from gpudx import casefile
     from gpudx.diagnose.located import located
     from gpudx.facts import derive
     from gpudx.trace import open_case
@@ -143,7 +145,8 @@ def _joined(logs: list[Log], run: Path | None) -> list[Log]:
     if not traces:
         raise UserError(f"{run} has no recorded run in it: give the case of the `gpudx run` that wrote the logs.")
     runs = [(str(run), derive(trace)) for trace in traces]
-    return [located(log, runs) for log in logs]
+    command = shlex.join(casefile.read(run).command)
+    return [replace(located(log, runs), commands=log.commands or ((0, command),)) for log in logs]
 
 
 def _case(logs: list[Log], names: list[str]) -> Case:

@@ -60,7 +60,8 @@ def _running(name: str, facts: Facts) -> Iterator[str]:
 def _notes(name: str, facts: Facts, fault: Fault) -> Iterator[str]:
     end = len(facts.trace)
     told, where = device_fault_printed.located(facts, end, fault)
-    if told.allocation is None and fault.address >= fault.bytes:
+    passed = told.site is not None and told.site.argument is not None
+    if told.allocation is None and fault.address >= fault.bytes and not passed:
         yield f"in the run of {name}, {fault.address:#x} is {NOWHERE}"
         return
     yield f"in the run of {name}, {fault.address:#x} is {where}"
