@@ -362,7 +362,7 @@ def read(near: Near) -> Iterator[Event]:
     yield Event(
         kind=kind.kind,
         role=kind.role,
-        message=f"{kind.means}{late}: {text[:160].rstrip('.:')}.",
+        message=f"{kind.means}{late}: {text[:160].rstrip('.:!')}.",
         facts=(("kind", kind.kind), ("said", unrecognised.shape(text)), *((("api", api),) if api else ())),
         notes=(*status, *(("not proved: which launch or submission caused it",) if kind.role == "report" else ())),
         causes=("device-error-reported",)

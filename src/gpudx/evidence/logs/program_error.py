@@ -218,7 +218,7 @@ def read(near: Near) -> Iterator[Event]:
         return
     if unrecognised.leads_on(text, near):
         return
-    said = text[:LONGEST].rstrip(".:")
+    said = text[:LONGEST].rstrip(".:!")
     if _SCALE.search(text):
         yield replace(_event("gradients-overflowed", OVERFLOW, text), warning=True)
     elif unrecognised.is_advice(text):
