@@ -47,6 +47,13 @@ def test_one_fault_told_by_three_tools_is_one_finding() -> None:
     assert xid.severity == "info" and xid.message.endswith("; this is probably the same fault as line 2 of check.log.")
 
 
+def test_the_record_of_another_tool_is_named_right_behind_the_line() -> None:
+    (other,) = joined(dmesg="[12.5] " + XID, check=SANITIZER).diagnosis
+    assert other.evidence[1].text == "also reported by xid: line 1 of dmesg.log"
+    (same,) = joined(dmesg="[12.5] " + XID.replace("0x7f01_00000000", "0x7f00_00000404"), check=SANITIZER).diagnosis
+    assert same.evidence[1].text == "also reported by xid (same address 0x7f0000000404): line 1 of dmesg.log"
+
+
 def test_the_order_of_the_files_does_not_matter() -> None:
     first = joined(app=REPORT, dmesg="[12.5] " + XID, check=SANITIZER)
     last = joined(check=SANITIZER, dmesg="[12.5] " + XID, app=REPORT)

@@ -6,6 +6,7 @@ import os
 import random
 import resource
 
+import pytest
 from support.simulated import times
 from test_logs import LOUD, SILENT
 
@@ -39,6 +40,7 @@ def mutated(line: bytes, chance: random.Random) -> bytes:
     return line[:5000]
 
 
+@pytest.mark.timeout(3600)
 def test_mutated_lines_break_nothing() -> None:
     chance = random.Random(20261116)
     began = None

@@ -73,6 +73,32 @@ KNOWN = {
         "memory-refused",
         "An allocation was refused",
     ),
+    "W x/asm_compiler.cc:111] You are using ptxas 11.0.221, which is older than 11.1. It is known to miscompile code, leading to "
+    "incorrect results or invalid-address errors.": ("program-versions", "Two versions do not fit together"),
+    "{gpu}: cuda_module.cc(2664):Could not retrieve symbol cuFold = 500(CUDA_ERROR_NOT_FOUND): symbol not found": (
+        "part-missing",
+        "was not found",
+    ),
+    "Failed to write to plot with error 5:\n./fold(+0xcf8cb)[0x55a6a165d8cb]\n./fold(+0xcf0af)[0x55a6a165d0af]": (
+        "host-stack",
+        "after this line: Failed to write to plot with error 5.",
+    ),
+    "step 7 done\n./fold(+0xcf8cb)[0x55a6a165d8cb]\n./fold(+0xcf0af)[0x55a6a165d0af]": ("host-stack", "without the reason"),
+    "[326] #0  0x00007fffe4af274f in wait4 () from /lib64/libc.so.6\n[326] #1  0x00007ff0 in fold () from /lib64/libc.so.6": (
+        "host-stack",
+        "without the reason",
+    ),
+    "backtrace:\n  #00  pc 0x0000000000096080  /apex/lib64/bionic/libc.so (abort+172)\n"
+    "  #06  pc 0x00000000000211b4  /vendor/lib64/libadreno_app_profiles.so (Fold+412)": ("host-crash", "frames of an Android crash"),
+    # peers
+    "NIR validation failed after nir_fold": ("compiler-crashed", "compiler itself failed: NIR validation failed after nir_fold."),
+    "Build Status: CL_BUILD_ERROR": ("build-failed", "A build step failed"),
+    "ROCk module is NOT loaded, possibly no GPU devices": ("no-device", "The AMD driver is not loaded"),
+    ":1:hip_fatbin.cpp :259 : 9 us: [pid:1 tid:0x1] Cannot find CO in the bundle for ISA: amdgcn-amd-amdhsa--gfx1103": (
+        "code-object-missing",
+        "no device code for gfx1103",
+    ),
+    "MIOpen(HIP): Error [FoldImpl] Code object build failed": ("miopen-error", "MIOpen failed: Code object build failed."),
     # test runners and build tools
     "Test #47: conv_gemm ...........Subprocess aborted***Exception: 0.45 sec": ("test-failed", "conv_gemm failed (Subprocess aborted)"),
     "    //gpu/kernels:fold_test                  FAILED in 15.5s": ("test-failed", "gpu/kernels:fold_test"),
@@ -142,6 +168,10 @@ QUIET = (
     "[ 3.103728] nouveau 0000:27:00.0: gr: trapezoid filter enabled",
     "[ 3.919139] MTGPU: 550: MMU status ok, reading from 0x83E9D03400",
     "test result: ok. 219 passed; 0 failed; 1 ignored",
+    "ROCk module is loaded",
+    "Build Status: CL_BUILD_SUCCESS",
+    "NIR validation passed",
+    "========= my own banner =========",
 )
 
 
@@ -255,6 +285,8 @@ def test_a_sanitizer_record_whose_first_line_lost_its_mark() -> None:
         ("Uninitialized __global__ memory read of size 4 bytes", "fold reads 4 bytes of global memory that were never written."),
         ("Barrier error detected. Divergent thread(s) in warp.", "fold uses a barrier wrongly (Barrier error detected: Divergent"),
         ("Trace/breakpoint trap", "fold executes a trap instruction."),
+        ("Malloc/Free error encountered : Double free", "fold uses the device's heap wrongly (Malloc/Free error"),
+        ("Stack overflow", "fold raises an exception (Stack overflow)."),
     ],
 )
 def test_sanitizer_records_are_sentences(line: str, said: str) -> None:
@@ -262,3 +294,29 @@ def test_sanitizer_records_are_sentences(line: str, said: str) -> None:
     assert found.message.startswith(said)
     texts = [fact.text for fact in found.evidence]
     assert "thread (0,0,0) of block (0,1,0)" in texts and sum(line in text for text in texts) == 1, "the line is quoted once"
+
+
+def test_a_library_of_a_tool_that_rocm_goes_on_without() -> None:
+    missing = "LoadLib(libhsa-fold64.so) failed: libhsa-fold64.so: cannot open shared object file: No such file or directory\n"
+    why = "/src/hip_code_object.cpp:92: guarantee(false && \"hipErrorNoBinaryForGpu: no binary for current devices!\")\n"
+    assert [one.severity for one in findings(missing)] == ["warning"]
+    assert explained(missing + why).diagnosis[0].cause == "wrong-architecture"
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("Stack overflow", "device-stack-overflow"),
+        ("Device assert failed", "device-assertion"),
+        ("Warp Misaligned Address", "misaligned-access"),
+        ("Illegal Instruction", "device-exception"),
+    ],
+)
+def test_exceptions_of_the_hardware_have_their_own_causes(line: str, cause: str) -> None:
+    (entry,) = explained(f"========= {line}\n{REST}").diagnosis
+    assert entry.cause == cause
+
+
+def test_a_sanitizer_that_could_not_start() -> None:
+    found = findings("========= Error: Unable to find injection library libfold.so\n")
+    assert found[0].id == "sanitizer-did-not-run"

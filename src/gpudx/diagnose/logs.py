@@ -256,7 +256,7 @@ def _diagnosis(judged: tuple[Judged, ...]) -> Iterator[Diagnosis]:
     under = [one for one in judged if one.follows is first.told]
     followers = [Evidence(f"{_message(one)} ({_quoted(one)})") for one in under if not one.same]
     again = [
-        Evidence(f"also reported by {one.told.event.format}{_same(one, event)}: {_quoted(one)}")
+        Evidence(f"also reported by {one.told.event.format}{_same(one, event)}: {one.place}")
         for one in under
         if one.same
     ]
@@ -268,7 +268,7 @@ def _diagnosis(judged: tuple[Judged, ...]) -> Iterator[Diagnosis]:
         victim=Victim(f"It was noticed in {event.noticed}; that call or line is not the cause.")
         if event.noticed
         else None,
-        evidence=(*finding.evidence, *again, *_earliest(judged, first), *_ranks(judged, first)),
+        evidence=(finding.evidence[0], *again, *_ranks(judged, first), *finding.evidence[1:], *_earliest(judged, first)),
         refutes_if=cause.refutes_if,
         fix=_steps(event, cause.steps(_api(event)) if sure else ()),
         reason=_reason(event),

@@ -168,15 +168,21 @@ def _nearest(i: int, leads: Sequence[int], entries: Sequence[Entry]) -> int | No
 def shared(first: Event, second: Event) -> tuple[str, ...]:
     """What two records have in common beside their kind: the address, the process, the rank."""
     found = []
-    places = [event.fault for event in (first, second) if event.fault and event.fault.address]
+    places = [place for place in (_place_of(first), _place_of(second)) if place and place.address]
     if len(places) == 2 and _same_place(*places):
-        found.append(f"address {places[0].address:#x}")
+        found.append(f"address {min(places, key=lambda place: place.span).address:#x}")
     contexts = [dict(event.context) for event in (first, second)]
     for name in ("process", "rank"):
         values = {context.get(name, "") for context in contexts}
         if len(values) == 1 and "" not in values:
             found.append(f"{name} {values.pop()}")
     return tuple(found)
+
+
+def _place_of(event: Event) -> DeviceFault | None:
+    """Where the access went, as the record or the tool's own parser has it."""
+    access = event.finding.access if event.finding else None
+    return event.fault or (DeviceFault("", event.quote, access.address) if access else None)
 
 
 def _same_place(first: DeviceFault, second: DeviceFault) -> bool:

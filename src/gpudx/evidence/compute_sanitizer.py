@@ -239,12 +239,17 @@ def _message(fault: Fault) -> str:
     if fault.kind == "race":
         places = " and ".join(_place(place) for place in (first.where, first.other) if place)
         return f"{kernel} has a race in {space or 'shared'} memory between {places}."
+    if fault.kind == "unused-memory":
+        return f"An allocation of {plural(first.size or 0, 'byte')} has memory that nothing wrote."
     said = first.text.rstrip(".").replace(". ", ": ")
     if fault.kind == "uninitialised-read":
         size = plural(first.size or 0, "byte")
         return f"{kernel} reads {size} of {space or 'device'} memory that were never written{where}."
     deeds = {
         "barrier": f"uses a barrier wrongly ({said})",
+        "deadlock": f"is stuck at a barrier ({said})",
+        "device-heap": f"uses the device's heap wrongly ({said})",
+        "unified-memory-fault": f"faulted on managed memory ({said})",
         "trap": "executes a trap instruction",
         "hardware-exception": f"raises an exception ({said})",
     }

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from gpudx.evidence._sanitizer_groups import Groups, key_of
 from gpudx.evidence._sanitizer_records import Record, Report
-from gpudx.evidence._sanitizer_text import MARK, Parser
+from gpudx.evidence._sanitizer_text import MARK, Parser, Totals
 from gpudx.evidence.compute_sanitizer import report_of, to_findings
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
@@ -33,9 +33,13 @@ CAUSES = {
     "invalid-access": "out-of-bounds-access", "misaligned-access": "misaligned-access", "race": "race-in-kernel",
     "cluster-race": "race-in-kernel", "uninitialised-read": "read-before-write", "uninitialised-copy": "read-before-write",
     "barrier": "barrier-misuse", "hardware-exception": "device-exception", "trap": "device-trap", "api-error": "failed-call",
+    "deadlock": "barrier-misuse", "unified-memory-fault": "device-exception",
 }  # fmt: skip
 # Exceptions of the hardware, by words of their first line.
-EXCEPTIONS = (("misaligned", "misaligned-access"), ("address", "out-of-bounds-access"))
+EXCEPTIONS = (
+    ("misaligned", "misaligned-access"), ("stack overflow", "device-stack-overflow"), ("assert", "device-assertion"),
+    ("address", "out-of-bounds-access"),
+)  # fmt: skip
 _OWN = re.compile(r"={9} ")
 _HEADLINE = re.compile(r"address|instruction|exception|overflow|illegal|misaligned", re.IGNORECASE)
 LONGEST_HEADLINE = 100
@@ -102,9 +106,14 @@ class InLog:
     def finish(self) -> Iterator[Event]:
         for record in self._parser.line(""):
             self._add(record)
-        if not self._first or not (self._groups.records or self._parser.totals.banner or self._parser.totals.summaries):
+        if not self._first or not (self._groups.records or _ran(self._parser.totals)):
             return  # a line of "=" is not the tool
         yield from events(report_of(self._parser, self._groups), self._first, self._lines)
+
+
+def _ran(totals: Totals) -> bool:
+    """Does anything show that the lines are the tool's, and not any text behind a row of "="?"""
+    return totals.banner or totals.fatal or bool(totals.summaries)
 
 
 def events(report: Report, first: int = 0, lines: Mapping[tuple[object, ...], int] | None = None) -> Iterator[Event]:

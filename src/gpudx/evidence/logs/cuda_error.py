@@ -75,7 +75,7 @@ _CODE = re.compile(r"\b(?:error|code|status|returned|result)\W{0,6}(?:code\W{0,3
 # Source code that tests for an error, and advice of frameworks, are no errors.
 NOT_TOLD = re.compile(
     r"[=!]= *(?:cudaError|CUDA_ERROR|hipError)|^\s*case |\breturn \w+Error|^\s*raise \w|^\s*(?://|/\*)|\b(?:f|s"
-    r"|sn)?printf\s*\(|;\s*//|Search for `|For debugging consider|#define"
+    r"|sn)?printf\s*\(|;\s*//|retrieve symbol cu|Search for `|For debugging consider|#define"
 )
 
 

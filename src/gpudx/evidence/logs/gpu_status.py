@@ -269,7 +269,7 @@ UNNAMED = "without a name"
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
-    if codelike(text):
+    if codelike(text) or "retrieve symbol" in text:  # a function of the driver that was looked up, and not called
         return
     name = _named(text) or _named(" ".join((*reversed(near.before(3)), text)) if "failed with code 7" in text else "")
     if name and not _FINE.search(name):

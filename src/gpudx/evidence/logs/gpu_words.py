@@ -318,6 +318,8 @@ APIS = tuple(
     )
 )
 _NOTE = re.compile(r"(?:\S+: )?note: ")  # of a compiler, under its error
+# ROCm's runtime goes on without a tool's library (ROCR-Runtime, os_linux.cpp, LoadLib).
+_TOOL = re.compile(r"LoadLib\(\S+\) failed: ")
 LOOKED_FOR = ("no-device", "part-missing")
 _THING = re.compile(r"['\"`]([\w+-]{4,60})|\b(lib\w{3,60})")
 _FOUND = re.compile(r"\b(?:found|loaded|opened|using|succeeded)\b", re.IGNORECASE)
@@ -360,7 +362,7 @@ def read(near: Near) -> Iterator[Event]:
     yield Event(
         kind=kind.kind,
         role=kind.role,
-        message=f"{kind.means}{late}: {text[:160].rstrip('.')}.",
+        message=f"{kind.means}{late}: {text[:160].rstrip('.:!')}.",
         facts=(("kind", kind.kind), ("said", unrecognised.shape(text)), *((("api", api),) if api else ())),
         notes=(*status, *(("not proved: which launch or submission caused it",) if kind.role == "report" else ())),
         causes=("device-error-reported",)
@@ -369,7 +371,9 @@ def read(near: Near) -> Iterator[Event]:
         next=_next.HIP_SERIALISE if api == "hip" and kind.next == _next.SERIALISE else kind.next,
         noticed=where if kind.role == "report" else "",
         sure=False,
-        warning=unrecognised.is_calm(text) or (kind.kind in LOOKED_FOR and (_found_later(text, near) or no_device.goes_on(text))),
+        warning=unrecognised.is_calm(text)
+        or bool(_TOOL.match(text))
+        or (kind.kind in LOOKED_FOR and (_found_later(text, near) or no_device.goes_on(text))),
     )
 
 

@@ -44,7 +44,7 @@ MARKS = (
 )
 _NUMBER = re.compile(r"(?:(?<![A-Za-z])hip[A-Z]\w+|\bHIP\b)[^\n]{0,60}?(?:error|failed|returned|code)\D{0,12}(\d{1,3})\b"
                      r"|hipError_t\W{1,3}(\d{1,3})\b", re.IGNORECASE)
-_MIOPEN = re.compile(r"MIOpen(?:\(HIP\))?:? Error\W*(?:\[[^\]]*\]\s*)?(.+)")
+_MIOPEN = re.compile(r"MIOpen(?:\(HIP\))?:? Error:?\s*(?:\[[^\]]*\]\s*)?(.+)")
 
 
 def read(near: Near) -> Iterator[Event]:

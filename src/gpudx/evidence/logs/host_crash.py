@@ -67,6 +67,7 @@ MARKS = (
     "0xc0000005",
     "EXCEPTION_ACCESS_VIOLATION",
     "Bus error",
+    " pc 0x",
     "F DEBUG ",
     "/DEBUG",
     " pc 0",
@@ -126,7 +127,7 @@ DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|
                      r"|libnvidia|amdocl|igdrcl|radeonsi|libvulkan_", re.IGNORECASE)
 _COMPILER = re.compile(r"llvm|clang|[Cc]ompile|SelectionDAG|spirv", re.IGNORECASE)
 _JAVA = re.compile(r"^#?\s*[CJVjv]  ?\[(\S+?)\]")  # "Problematic frame" of the Java runtime
-_TOMBSTONE = re.compile(r"(?:^|(?:F DEBUG *|[AF]/DEBUG\b[^:]*):)\s*\(?#\)?\d+ +pc +[0-9a-f]{6,16} +(.+)")
+_TOMBSTONE = re.compile(r"(?:^|(?:F DEBUG *|[AF]/DEBUG\b[^:]*):)\s*\(?#\)?\d+ +pc +(?:0x)?[0-9a-f]{6,16} +(.+)")
 TOMBSTONE = "adb logcat -b crash -d"
 _NUMBER = re.compile(r"(?:received signal |^\s*Signal: )(4|6|7|8|11)\b")  # the second is coredumpctl's
 SIGNALS = {"4": "SIGILL", "6": "SIGABRT", "7": "SIGBUS", "8": "SIGFPE", "11": "SIGSEGV"}

@@ -42,6 +42,8 @@ MARKS = (
     "error(s) while linking",
     "link error",
     "llvm error",
+    "nir validation",
+    "cl_build_error",
     "cannot select",
     "ptxas fatal",
     "ptx input",
@@ -83,7 +85,8 @@ _SYMBOL = re.compile(
     re.IGNORECASE,
 )
 _CRASH = re.compile(
-    r"internal compiler error|LLVM ERROR: (.+)|Cannot select: (.+)|compiler (?:crashed|segfault)|PLEASE submit a bug "
+    r"internal compiler error|(NIR validation failed.*)"
+    r"|LLVM ERROR: (.+)|Cannot select: (.+)|compiler (?:crashed|segfault)|PLEASE submit a bug "
     r"report",
     re.IGNORECASE,
 )
@@ -97,7 +100,7 @@ _CODE = (
 )
 _NOT = r"(?:failed|unable|could not|couldn't|cannot|can't|error|not able)"
 _FAILED = re.compile(
-    r"program (?:was )?not (?:been )?built|\b[1-9]\d* errors? detected in the compilation|"
+    r"\bCL_BUILD_ERROR\b|program (?:was )?not (?:been )?built|\b[1-9]\d* errors? detected in the compilation|"
     rf"{_NOT}(?: to| while| when|:)? (?:re)?(?:build|compil|link)\w*.{{0,60}}{_WHAT}"
     rf"|{_NOT}(?: to| while| when|:)? (?:re)?(?:creat|load)\w*.{{0,40}}{_CODE}"
     rf"|{_WHAT}.{{0,60}}(?:build|compil\w+|link\w*)\W*(?:has )?(?:fail|error|not success)|(?:build|compilation|compile|link(?:ing"
@@ -169,7 +172,7 @@ def read(near: Near) -> Iterator[Event]:
         what = "A kernel was not built" if _KERNEL.search(text) else "A build step failed"
         tool = _TOOL.search(text)  # a build on the command line: no program has run yet
         step = f"{'hipcc' if tool[1] else 'nvcc'} --version" if tool else _next.RECORD
-        yield replace(_event("build-failed", f"{what}: {text[:LONGEST].rstrip('.')}.", text[:80]), next=step)
+        yield replace(_event("build-failed", f"{what}: {text[:LONGEST].rstrip('.:!')}.", text[:80]), next=step)
 
 
 def _event(kind: str, message: str, fact: str, notes: tuple[str, ...] = ()) -> Event:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpudx.evidence.logs import _next, host_crash
+from gpudx.evidence.logs import _next, host_crash, unrecognised
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
@@ -129,7 +129,7 @@ _NOTEBOOK = re.compile(r"\bkernel (?:has )?(?:crashed|died|appears to have died)
 _RANK = re.compile(r"\brank\s*[:=]?\s*(\d+)|local_rank: (\d+)|task (\d+)|process rank (\d+)", re.IGNORECASE)
 # Frames of gdb, of glibc's backtrace, of Windows modules and of macOS, without the message that led to them.
 _FRAME = re.compile(
-    r"^\W{0,6}#\d+ \| \S+\(\S*\+0x|^\W{0,4}#\d+ +(?:0x[0-9a-f]+ in )?[\w:~<>?@.]+ \(.*(?:\) (?:at|from) \S|,\s*$)"
+    r"^\W{0,6}#\d+ \| \S+\(\S*\+0x|^(?:\[\d+\] )?\W{0,4}#\d+ +(?:0x[0-9a-f]+ in )?[\w:~<>?@.]+ \(.*(?:\) (?:at|from) \S|,\s*$)"
     r"|^\s*\S+\.(?:dylib|framework)\s+\S.*(?:\(|::|_)|\"symbolLocation\":\d+"
     r"|^\s*frame #\d+: \S|^\s*#\d+ +0x[0-9a-f]+ in \S|^\s*\S*/\S+\(\S*\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]"
     r"|^\W{0,4}(?:\d+: |[0-9A-F]{16,32} )?[\w.-]+\.(?:dll|exe|sys)!\S+|^\s*#\d+ +0x[0-9a-f]{8,16} \S+ \(\S+ \+ 0x"
@@ -204,7 +204,7 @@ def read(near: Near) -> Iterator[Event]:
 
 def _ended(near: Near) -> Iterator[Event]:
     if _FRAME.match(near.text) and not any(_FRAME.match(line) for line in near.before(3)):
-        yield _stack([near.text, *near.after(MOST_FRAMES)])
+        yield _stack([near.text, *near.after(MOST_FRAMES)], next(iter(near.before(1)), ""))
         return
     if _PYTHON.match(near.text) and not any(_PYTHON_ABOVE.search(line) for line in near.before(60)):
         raised = next((hit for hit in map(_RAISED.match, map(str.strip, near.after(60))) if hit), None)
@@ -239,12 +239,15 @@ def _ended(near: Near) -> Iterator[Event]:
         yield _event("process-ended", f"{who} ended {how}; the reason is in its own output.", how)
 
 
-def _stack(lines: list[str]) -> Event:
-    """A stack trace without the message that led to it; functions that end a process show that it gave up by itself."""
+def _stack(lines: list[str], above: str) -> Event:
+    """A stack trace whose message no other format reads; functions that end a process show that it gave up by itself."""
     frames = [line.strip() for line in lines if _FRAME.match(line)]
     gave_up = any(host_crash.GAVE_UP.search(frame) for frame in frames[:4])
     inside = next((frame for frame in frames if host_crash.DRIVER.search(frame)), "")
     where = f", inside a GPU driver or its compiler ({inside[:120]})" if inside else ""
+    if unrecognised.reads_like_a_failure(above):
+        said = f"The host process printed a stack trace{where} after this line: {above.strip()[:160].rstrip('.:')}."
+        return _event("host-abort" if gave_up else "host-stack", said, "stack")
     if gave_up:
         return _event("host-abort", f"The log has a stack trace of a process that aborted{where}; the reason is not in it.", "stack")
     return _event("host-stack", f"The log has a stack trace of the host process without the reason for it{where}.", "stack")

@@ -89,6 +89,7 @@ MARKS = (
     "built against",
     "not accessible for",
     "unknown header type 7f",
+    "rock module is not loaded",
 )
 _GPU = r"(?:OpenCL|CUDA|HIP|ROCm|GPU|NVIDIA|AMD|Vulkan|SYCL|Level Zero|WebGPU|Metal|graphics)"
 _FILES = "kfd|dri|nvidia|kgsl|mali|dxg|accel|davinci|nvhost|nvmap|galcore|pvr"  # of devices
@@ -107,6 +108,7 @@ _PATTERNS = (
         rf"(?:{_FILES})\S*\W.{{0,40}}(?:denied|no such|not permitted|failed|unable)",
         "The device file could not be opened",
     ),
+    (r"ROCk module is NOT loaded", "The AMD driver is not loaded"),  # rocminfo
     (
         r"driver not loaded|driver/library version mismatch",
         "The NVIDIA driver does not answer",

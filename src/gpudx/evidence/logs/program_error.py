@@ -51,6 +51,7 @@ _DIFFERS = re.compile(
     r"\*?-?(?:0x[0-9a-f]|\d|nan|inf)",
     re.IGNORECASE,
 )
+_MAY = re.compile(r"\b(?:known to|may|might|can|could|leads? to|leading to)\b.{0,80}\b(?:wrong|incorrect)\b", re.IGNORECASE)
 # Java, .NET, Python, C++ and JavaScript name the type of an exception, and then its text.
 _EXCEPTION = re.compile(
     r"(?:^|[\s\[(:'\"])((?:[A-Za-z_]\w{0,60}(?:\.|::)){0,8}[A-Z]\w{0,60}?(?:Error|Exception|Failure))(?: ?\(\w+\))?:(?: ?(\S.*)|\s*$)"
@@ -102,7 +103,8 @@ CLASSES = tuple(
             "versions",
             r"version.{0,60}(?:mismatch|incompatible|too old|not support|required|conflict|unsupported)|(?:mismatch|incompatible"
             r"|unsupported)"
-            r".{0,40}version|\btoo old\b|compiled (?:for|with) .{0,60}(?:but|while)|built (?:for|with) .{0,60} but|\bABI\b.{0,40}mismatch"
+            r".{0,40}version|\btoo old\b"
+            r"|\bis older than \d|compiled (?:for|with) .{0,60}(?:but|while)|built (?:for|with) .{0,60} but|\bABI\b.{0,40}mismatch"
             r"|conflicts? with|registered more than once",
             "Two versions do not fit together",
             _next.DOCTOR,
@@ -216,14 +218,14 @@ def read(near: Near) -> Iterator[Event]:
         return
     if unrecognised.leads_on(text, near):
         return
-    said = text[:LONGEST].rstrip(".")
+    said = text[:LONGEST].rstrip(".:!")
     if _SCALE.search(text):
         yield replace(_event("gradients-overflowed", OVERFLOW, text), warning=True)
     elif unrecognised.is_advice(text):
         return
     elif _NAN.search(text):
         yield _event("result-not-finite", f"The program found NaN or infinite values in its data: {said}.", text, _next.INVESTIGATE)
-    elif _DIFFERS.search(text):
+    elif _DIFFERS.search(text) and not _MAY.search(text):
         yield _event("result-differs", f"The program's own check found a wrong result: {said}.", text, _next.INVESTIGATE)
     elif found := _JAVA.search(text):
         yield _event(EXCEPTION, f"The program raised {found[1]}.", text)
@@ -232,7 +234,7 @@ def read(near: Near) -> Iterator[Event]:
         yield _event(EXCEPTION, f"The program raised {found[1]}{why}.", text)
     elif text.startswith("ERROR: ") and (at := next(filter(None, map(_AT.match, near.after(1))), None)):
         yield _event(EXCEPTION, f"The program reported an error in {at[1][:LONGEST]}: {text[7:LONGEST].rstrip('.')}.", text)
-    elif gpu_words.names_gpu(text) and _FAILED.search(text) and not _CALM.search(text):
+    elif gpu_words.names_gpu(text) and _FAILED.search(text) and not _CALM.search(text) and not _MAY.search(text):
         yield _event(FAILURE, f"The GPU software reported a failure, and the line does not say which: {said}.", text)
     elif not unrecognised.is_prose(text) and not _MILD.search(text):
         yield from _in_words(text, said)

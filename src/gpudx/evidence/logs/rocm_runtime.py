@@ -1,8 +1,8 @@
 """Lines of the ROCm runtime: launch bounds that were exceeded, functions that a module does not have.
 
 "Launch params ... are larger than launch bounds": the launch was refused before it ran, with both numbers. "Cannot find the
-function": the module was built without it or for another device; libraries also print it while they look for the best variant,
-so it is reported as a warning.
+function" and "Cannot find CO in the bundle": the module was built without it or for another device; libraries also print them while
+they look for the best variant, so they are reported as warnings.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 
 FORMAT = "rocm-runtime"
-MARKS = ("are larger than launch bounds", "Cannot find the function:")
+MARKS = ("are larger than launch bounds", "Cannot find the function:", "Cannot find CO in the bundle")
 _BOUNDS = re.compile(r"Launch params \(([\d, ]+)\) are larger than launch bounds \((\d+)\) for kernel (\S+)")
+_BUNDLE = re.compile(r"Cannot find CO in the bundle.*?\b(gfx\w+)")
 _MISSING = re.compile(r"Cannot find the function: (\S+)")
 
 
@@ -29,6 +30,11 @@ def read(near: Near) -> Iterator[Event]:
         )
         facts = (("kernel", kernel), ("block", x), ("most", found[2]))
         yield Event("launch-bounds", "refusal", said, facts, causes=("launch-refused",), next=_next.RECORD)
+    elif found := _BUNDLE.search(near.text):
+        said = f"The program or a library has no device code for {found[1]}."
+        yield Event(
+            "code-object-missing", "refusal", said, (("arch", found[1]),), causes=("wrong-architecture",), next=_next.DOCTOR, warning=True
+        )
     elif found := _MISSING.search(near.text):
         said = f"The loaded device code has no function {_name(found[1])}, or none for this device."
         missing = (("function", found[1][:200]),)

@@ -251,7 +251,7 @@ def read(near: Near) -> Iterator[Event]:
         yield Event(
             kind=NOT_UNDERSTOOD,
             role="ending",
-            message=f"This line reads like a failure, and gpudx does not know its format: {text[:200].rstrip('.')}.",
+            message=f"This line reads like a failure, and gpudx does not know its format: {text[:200].rstrip('.:!')}.",
             facts=(("said", shape(text)),),
             warning=True,
         )
