@@ -332,7 +332,7 @@ static void check_linked(cl_program linked, cl_uint inputs, const cl_program *fr
     }
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
     if (!all) {
-        gdx_cl_check_cannot(linked, "it is not built from source");
+        gdx_cl_check_cannot(linked, "a part of it is not made from source");
         return;
     }
     gdx_cl_check_source(linked, inputs, texts, lengths);
