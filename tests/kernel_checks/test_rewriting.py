@@ -264,6 +264,7 @@ def test_what_a_constant_loop_proves_is_not_checked() -> None:
             "libclang says",
         ),
         ("__kernel void gdx_k(__global int *a) { a[0] = 1; }\n", "gdx_"),
+        ("__kernel void k(__global int *a) { int gdx = 1; a[0] = gdx; }\n", "gdx_"),
         ("__kernel void k(__global int *a) { vendor_builtin(a); }\n", "libclang says"),
     ],
 )

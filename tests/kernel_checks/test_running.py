@@ -120,6 +120,18 @@ def test_correct_kernels_of_unusual_kinds(tmp_path: Path, platform: dict[str, st
     assert not [text for text in case["not_checked"] if "ran without checks" in text]
 
 
+@pytest.mark.timeout(600)
+def test_hostile_sources_give_the_same_logs_and_results(tmp_path: Path, platform: dict[str, str]) -> None:
+    words = [str(HERE / "programs" / "hostile.py"), str(tmp_path)]
+    plain = run([sys.executable, *words], platform)
+    checked = sanitized(tmp_path / "case", *words, env=platform)
+    assert plain.returncode == 0 and checked.stdout == plain.stdout, plain.stderr
+    assert findings(tmp_path / "case") == []
+    case = json.loads((tmp_path / "case" / "case.json").read_text())
+    reasons = {text.partition(": it ")[2] for text in case["not_checked"] if "ran without checks" in text}
+    assert reasons == {"uses trigraphs.", "uses digraphs.", "uses the name gdx, or names that begin with gdx_."}
+
+
 def results(output: str) -> list[str]:
     """The lines of planted_host.py; a kernel prints, too."""
     return re.findall(r"^\w+ \d+ [0-9a-f]{12}$", output, re.M)
