@@ -197,13 +197,20 @@ def capture_after(call: Call) -> list[str]:
     return ["gdx_cl_capture_made(result);"] if call.verb == "create" and call.returns == "cl_mem" else []
 
 
+MADE_FROM = {
+    "clCreateProgramWithBinary": "a binary",
+    "clCreateProgramWithIL": "IL",
+    "clCreateProgramWithBuiltInKernels": "built-in kernels of the driver",
+}
+
+
 def check_after(call: Call) -> list[str]:
     if call.does == "create buffer" and has(call, "size"):
         return ["if (gdx_checks())", "    gdx_cl_check_made(result, flags, size);"]
     if call.name == "clCreateSubBuffer":
         return ["if (gdx_checks())", "    gdx_cl_check_part(buffer);"]
     if call.does == "create program" and not call.by_hand and not call.through:
-        return ["if (gdx_checks())", '    gdx_cl_check_cannot(result, "it is not built from source");']
+        return ["if (gdx_checks())", f'    gdx_cl_check_cannot(result, "it is made from {MADE_FROM[call.name]}, not from source");']
     return []
 
 

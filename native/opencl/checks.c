@@ -169,7 +169,7 @@ static cl_program build_ours(cl_program program, cl_uint count, const cl_device_
 {
     cl_context context = NULL;
     cl_int status = CL_SUCCESS;
-    char log[2048] = "";
+    char log[1 << 14] = "";  /* drivers show the line, and ours are long; a longer log is not given at all */
     snprintf(why, GDX_WHY, "%s", "the driver gave no program for the rewritten source");
     if (gdx_cl_next.clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS)
         return NULL;
@@ -182,7 +182,7 @@ static cl_program build_ours(cl_program program, cl_uint count, const cl_device_
     if (count && devices)
         gdx_cl_next.clGetProgramBuildInfo(ours, devices[0], CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
     const char *error = strstr(log, "error");
-    snprintf(why, GDX_WHY, "the driver does not compile the rewritten source: %.300s", error ? error : log);
+    snprintf(why, GDX_WHY, "the driver does not compile the rewritten source%s%.300s", log[0] ? ": " : "", error ? error : log);
     why[strcspn(why, "\n")] = 0;
     gdx_cl_next.clReleaseProgram(ours);
     return NULL;
@@ -332,7 +332,7 @@ static void check_linked(cl_program linked, cl_uint inputs, const cl_program *fr
     }
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
     if (!all) {
-        gdx_cl_check_cannot(linked, "it is not built from source");
+        gdx_cl_check_cannot(linked, "a part of it is not made from source");
         return;
     }
     gdx_cl_check_source(linked, inputs, texts, lengths);

@@ -14,8 +14,12 @@ from cli_kit import HERE, Gpudx
 from support import stand_in_sanitizer
 
 from gpudx import casefile
+from gpudx.cli import sanitizing
 from gpudx.cli.run import has_faults
 from gpudx.cli.run_options import with_value
+from gpudx.errors import UserError
+from gpudx.kernel_checks import syntax
+from gpudx.lab import sanitized
 from gpudx.model import Case, Instrument, Outcome
 
 
@@ -139,3 +143,15 @@ def test_values_of_options_that_may_stand_alone() -> None:
     assert KERNEL_CHECKS == ALL
     others = {"--fence": EDGES, "--poison": PATTERNS, "--watch": (AGAIN, ONCE), "--nan": ("1",)}
     assert {"--sanitize": checks, **others} == ALONE
+
+
+def test_without_any_tool_the_packages_for_opencl_and_for_cuda_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A script does not show which API it uses."""
+
+    def missing(check: str, kernel: str | None) -> None:
+        raise UserError("compute-sanitizer is not installed.")
+
+    monkeypatch.setattr(syntax, "available", lambda: False)
+    monkeypatch.setattr(sanitized, "find", missing)
+    with pytest.raises(UserError, match=r"need libclang: pip install 'gpudx\[opencl\]'\. For CUDA programs, compute-sanitizer is not"):
+        sanitizing.choose(sanitizing.AUTOMATIC, None, False, tmp_path / "train.py")

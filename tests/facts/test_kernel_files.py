@@ -71,6 +71,15 @@ def test_a_line_that_was_put_together_lies_between_its_neighbours(tmp_path: Path
     assert found(tmp_path, text.replace("if (i < n)", "if (i < n) //x"), 4) == ("a.py", 4)
 
 
+def test_a_line_that_is_in_the_file_does_not_lie_between_the_neighbours_of_another(tmp_path: Path) -> None:
+    """The barrier of the second kernel is put together, so that its last line has no row of lines around it."""
+    other = "kernel void other(global float *a) {\n  barrier(CLK_GLOBAL_MEM_FENCE);\n  a[0] = a[1];\n}\n"
+    text = "kernel void k(global float *o, local float *t) {\n  barrier(CLK_GLOBAL_MEM_FENCE);\n  o[1] = t[2];\n}\n"
+    (tmp_path / "a.cl").write_text(other + text.replace("CLK_GLOBAL_MEM_FENCE", "FENCE"))
+    assert found(tmp_path, text, 3) is None
+    assert found(tmp_path, other, 3) == ("a.cl", 3)
+
+
 def test_braces_of_formats_are_doubled(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(PYTHON.replace("{", "{{").replace("}", "}}"))
     assert found(tmp_path, KERNEL, 1) == ("a.py", 3)

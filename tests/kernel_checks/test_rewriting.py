@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import string
+import time
 
 import pytest
 
@@ -56,6 +57,19 @@ def test_later_versions_of_the_language_are_read_with_their_atomic_types(standar
     done = plan(source, options=f"-cl-std={standard}")
     Tree(done.text, int(standard[2]) * 100, 64, [])
     assert done.kernels[0].checked >= 3
+
+
+def test_the_time_grows_with_the_length_of_a_kernel() -> None:
+    """Not with its square: one of 500 lines took 2.7 s."""
+
+    def seconds(lines: int) -> float:
+        body = "".join(f"  s += a[(i + {k}) % n]; a[i] = s;\n" for k in range(lines))
+        began = time.process_time()
+        plan(f"__kernel void k(__global float *a, int n) {{\n  int i = get_global_id(0); float s = 0;\n{body}}}\n")
+        return time.process_time() - began
+
+    seconds(50)
+    assert seconds(400) < 10 * min(seconds(100) for _ in range(3))
 
 
 def test_a_call_of_a_helper_inside_an_index() -> None:
@@ -250,6 +264,7 @@ def test_what_a_constant_loop_proves_is_not_checked() -> None:
             "libclang says",
         ),
         ("__kernel void gdx_k(__global int *a) { a[0] = 1; }\n", "gdx_"),
+        ("__kernel void k(__global int *a) { int gdx = 1; a[0] = gdx; }\n", "gdx_"),
         ("__kernel void k(__global int *a) { vendor_builtin(a); }\n", "libclang says"),
     ],
 )

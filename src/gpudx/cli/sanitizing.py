@@ -69,9 +69,9 @@ def _fitting(kernel: str | None, program: Path) -> Chosen:
         kernel_filter(kernel)
     try:
         tool = sanitized.find(DEFAULT, kernel)
-    except UserError:
+    except UserError as missing:
         if checks is None:
-            raise
+            raise UserError(f"{syntax.NEEDED} For CUDA programs, {missing}") from None
         tool = None
     return Chosen(tool, checks)
 

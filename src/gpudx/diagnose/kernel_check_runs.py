@@ -24,10 +24,12 @@ from gpudx.facts.late_writers import unordered_writer
 from gpudx.facts.open_calls import fatal_call
 from gpudx.facts.swapped import swapped_with
 from gpudx.kernel_checks.checks import ALL
+from gpudx.kernel_checks.errors import LEFT_OUT
 from gpudx.kernel_checks.plan import Site as Place
 from gpudx.kernel_checks.plan import Way
 from gpudx.lab.kernel_checked import FOLDER
 from gpudx.model import Access, Allocation, Attribution, Evidence, Finding, Instrument, Site
+from gpudx.model.case import UNCHECKED_KERNELS
 from gpudx.model.how import KernelChecks
 from gpudx.text import capital, listed, plural, times
 
@@ -486,7 +488,7 @@ def applies(facts: Sequence[Facts], case_dir: Path) -> bool:
 def instrument(wanted: KernelChecks, facts: Sequence[Facts], case_dir: Path) -> Instrument:
     programs = reports.programs(case_dir / FOLDER)
     kernels = sum(len(one.kernels) for one in programs)
-    missing = sum(count for one in facts for count in reports.not_checked(one).values())
+    missing = sum(count for _, count in _unchecked(facts))
     checked = sum(int(kernel["checked"]) for one in programs for kernel in one.kernels)
     unchecked = sum(int(kernel["unchecked"]) for one in programs for kernel in one.kernels)
     saw = f"{plural(kernels, 'kernel')} of {plural(len(programs), 'program')} rewritten, "
@@ -522,7 +524,7 @@ def _driver_died(facts: Facts) -> str:
 def not_checked(wanted: KernelChecks, facts: Sequence[Facts], live: bool, case_dir: Path) -> tuple[str, ...]:
     """What nobody looked at."""
     programs = reports.programs(case_dir / FOLDER)
-    out = [_missing(why, kernel, count) for one in facts for (why, kernel), count in reports.not_checked(one).items()]
+    out = [_missing(why, kernel, count) for (why, kernel), count in _unchecked(facts)]
     if wanted.kernel:
         out.append(f"Other kernels than {wanted.kernel}: --kernel leaves them out.")
     if left := _left_out(wanted, programs):
@@ -534,6 +536,11 @@ def not_checked(wanted: KernelChecks, facts: Sequence[Facts], live: bool, case_d
     return tuple(out)
 
 
+def _unchecked(facts: Sequence[Facts]) -> list[tuple[tuple[str, str], int]]:
+    """Programs and kernels that ran as they are: the reason and the kernel, and how many; without what --kernel leaves out."""
+    return [(why, count) for one in facts for why, count in reports.not_checked(one).items() if why[0] != LEFT_OUT]
+
+
 def _missing(why: str, kernel: str, count: int) -> str:
     what = f"Kernel {kernel}" if kernel else plural(count, "OpenCL program")
-    return f"{what} ran without checks: {why}."
+    return f"{what}{UNCHECKED_KERNELS}{why}."

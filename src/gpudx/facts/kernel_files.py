@@ -270,5 +270,7 @@ def _between(pieces: Sequence[Piece], whole: _Text, number: int) -> tuple[int, i
         return None
     above, below = whole.row(number - 1), whole.row(number + 1)
     by_line = {piece.line: piece.text for piece in pieces}
+    if whole.row(number) in by_line.values():
+        return None
     found = [line + 1 for line, text in by_line.items() if text == above and below and by_line.get(line + 2) == below]
     return (found[0], CERTAIN) if len(found) == 1 and len(above + below) >= CERTAIN else None

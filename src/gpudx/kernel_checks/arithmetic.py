@@ -23,10 +23,10 @@ LOADS = ("vload", "read_image", "as_float", "as_double")  # numbers that are not
 
 class Arithmetic(Limits):
     def _divisor(self, node: Node, right: Node, text: str) -> str:
-        kind = right.type.get_canonical().kind.name
+        kind = right.type_kind
         if kind not in ("INT", "UINT", "LONG", "ULONG", "SHORT", "USHORT", "UCHAR", "CHAR_S", "SCHAR", "CHAR_U"):
             return text
-        left = node.children[0].type.get_canonical().kind.name
+        left = node.children[0].type_kind
         if (
             left in FLOATS
             or left in ("EXTVECTOR", "VECTOR")
@@ -41,7 +41,7 @@ class Arithmetic(Limits):
         """Signed arithmetic of 32 bits that makes an index, beside the same in 64 bits."""
         bare = self._bare(node)
         if (
-            bare.type.get_canonical().kind.name != "INT"
+            bare.type_kind != "INT"
             or bare.kind != "BINARY_OPERATOR"
             or bare.operator not in ("+", "-", "*")
         ):
@@ -77,7 +77,7 @@ class Arithmetic(Limits):
         if (
             bare.kind == "BINARY_OPERATOR"
             and bare.operator in ("+", "-", "*")
-            and bare.type.get_canonical().kind.name == "INT"
+            and bare.type_kind == "INT"
         ):
             left, right = self._wide(bare.children[0]), self._wide(bare.children[1])
             return f"({left} {bare.operator} {right})"
@@ -103,9 +103,9 @@ class Arithmetic(Limits):
             return None
         if not divides and (node.kind != "CALL_EXPR" or not PARTIAL.fullmatch(node.name)):
             return None
-        own = node.type.get_canonical().kind.name
+        own = node.type_kind
         allowed = (*FLOATS, *WHOLE) if divides else (own,)  # a call with another type is a call of another function
-        if any(one.type.get_canonical().kind.name not in allowed for one, _ in operands):
+        if any(one.type_kind not in allowed for one, _ in operands):
             return None
         first = MOST_OPERANDS * (len(self.operations) % SLOTS)
         kept = [(one, f"gdx_op_{kind}(gdx, {first + at}u, {text})") for at, (one, text) in enumerate(operands)]
@@ -142,7 +142,7 @@ class Arithmetic(Limits):
         """The type whose values are looked at, "" if none."""
         if "nan" not in self.checks:
             return ""
-        scalar = {"FLOAT": "float", "DOUBLE": "double"}.get(node.type.get_canonical().kind.name, "")
+        scalar = {"FLOAT": "float", "DOUBLE": "double"}.get(node.type_kind, "")
         match = re.fullmatch(r"(?:float|double)(?:2|3|4|8|16)", plain(node.type))
         return scalar or (match[0] if match else "")
 

@@ -261,7 +261,7 @@ class Formulas:
         return self._open(bare, kind)
 
     def _type(self, node: Node) -> str:
-        return TYPES.get(node.type.get_canonical().kind.name, "")
+        return TYPES.get(node.type_kind, "")
 
     def _open(self, node: Node, kind: str) -> Tree:
         return ["open", self._left(node, kind), kind]

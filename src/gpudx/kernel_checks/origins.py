@@ -28,14 +28,14 @@ class Origins(Shape):
             return self._variable(node.declared)
         if kind == "CSTYLE_CAST_EXPR" and node.children:
             inner = node.children[-1]
-            if inner.type.get_canonical().kind.name in ("POINTER", "CONSTANTARRAY"):
+            if inner.type_kind in ("POINTER", "CONSTANTARRAY"):
                 return self.roots(inner)
             return frozenset() if self.source(self._bare(inner)).strip() in ("0", "NULL") else frozenset([UNKNOWN])
         if kind == "BINARY_OPERATOR":
             left, right = node.children[0], node.children[1]
             if node.operator in ("=", ","):
                 return self.roots(right)
-            return self.roots(left if left.type.get_canonical().kind.name in ("POINTER", "CONSTANTARRAY") else right)
+            return self.roots(left if left.type_kind in ("POINTER", "CONSTANTARRAY") else right)
         if kind == "COMPOUND_ASSIGNMENT_OPERATOR":
             return self.roots(node.children[0])
         if kind == "UNARY_OPERATOR" and node.operator in ("x++", "x--", "++", "--"):

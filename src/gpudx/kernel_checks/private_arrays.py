@@ -40,7 +40,7 @@ def of_kernel(source: str, build_options: str, kernel: str) -> Arrays | None:
         if function.kind == "FUNCTION_DECL" and function.name == kernel
         for node in function.walk()
         if node.kind == "VAR_DECL"
-        and node.type.get_canonical().kind.name == "CONSTANTARRAY"
+        and node.type_kind == "CONSTANTARRAY"
         and not any(word in node.type.spelling for word in NOT_PRIVATE)
     ]
     return Arrays(sum(size for size, _ in found), max(found)[1], max(found)[0]) if found else None

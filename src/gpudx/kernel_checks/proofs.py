@@ -76,7 +76,7 @@ class Prover:
 
     def _index(self, node: Node) -> str:
         largest = self._most(node)
-        if node.type.get_canonical().kind.name not in ("ULONG", "LONG"):
+        if node.type_kind not in ("ULONG", "LONG"):
             self._conditions[f"{largest} {LARGEST_INT} le"] = None  # arithmetic of 32 bits does not wrap
         return largest
 
@@ -96,7 +96,7 @@ class Prover:
             digits = self._rewriter.source(node).rstrip("uUlL")
             return str(int(digits, 8) if re.fullmatch(r"0[0-7]+", digits) else int(digits, 0))
         if node.kind == "CSTYLE_CAST_EXPR" and node.children:
-            if node.type.get_canonical().kind.name not in ("INT", "UINT", "LONG", "ULONG"):
+            if node.type_kind not in ("INT", "UINT", "LONG", "ULONG"):
                 raise Unproved
             return self._most(node.children[-1])
         if node.kind == "DECL_REF_EXPR":
@@ -170,7 +170,7 @@ class Prover:
     def _variable(self, node: Node) -> str:
         declared = node.declared
         variable = self._function.variables.get(declared)
-        if variable is None or node.type.get_canonical().kind.name not in ("INT", "UINT", "LONG", "ULONG"):
+        if variable is None or node.type_kind not in ("INT", "UINT", "LONG", "ULONG"):
             raise Unproved
         limits = self._conditions_above(node, declared)
         if variable.kind == "PARM_DECL":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +71,7 @@ class Shape:
         self._uniform: Uniformity | None = None
         self._formulas: dict[str, list[Formulas]] = {}
         self._returns: dict[str, tuple[Root, ...] | None] = {}
+        self._assigned: dict[Node, frozenset[int]] = {}  # variables that a part of the source assigns to
         self._kept: dict[int, bool] = {}  # variables that are structs: does nothing unseen change the pointers in them?
         # The arguments and arrays that work-items need not be kept apart for, while a light kernel is made (rewrite.py).
         self.light: set[int] | None = None
@@ -98,19 +99,22 @@ class Shape:
         )
 
     def _is_pointer(self, node: Node) -> bool:
-        return bool(node.type.get_canonical().kind.name == "POINTER")
+        return node.type_kind == "POINTER"
 
     def _is_struct(self, node: Node) -> bool:
-        return bool(node.type.get_canonical().kind.name == "RECORD")
+        return node.type_kind == "RECORD"
 
     def _is_array(self, node: Node) -> bool:
-        return bool(node.type.get_canonical().kind.name == "CONSTANTARRAY")
+        return node.type_kind == "CONSTANTARRAY"
 
     def _bare(self, node: Node) -> Node:
         """Without parentheses and implicit conversions."""
-        while (node.kind == "PAREN_EXPR" or self._implicit(node)) and node.children:
-            node = node.children[0]
-        return node
+        if node.bare is None:
+            inner = node
+            while (inner.kind == "PAREN_EXPR" or self._implicit(inner)) and inner.children:
+                inner = inner.children[0]
+            node.bare = inner
+        return node.bare
 
     def _implicit(self, node: Node) -> bool:
         return (
@@ -215,17 +219,21 @@ class Shape:
         ) and not any(one.kind == "UNARY_OPERATOR" and one.operator in ("*", "&") for one in node.walk())
 
     def _changes(self, body: Node, declared: int) -> bool:
+        if body not in self._assigned:
+            self._assigned[body] = frozenset(self._targets(body))
+        return declared in self._assigned[body]
+
+    def _targets(self, body: Node) -> Iterator[int]:
+        """The variables that a part of the source assigns to."""
         for node in body.walk():
-            target = None
             if (
                 (node.kind == "BINARY_OPERATOR" and node.operator == "=")
                 or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
                 or (node.kind == "UNARY_OPERATOR" and node.operator in ("x++", "x--", "++", "--"))
             ):
                 target = self._bare(node.children[0])
-            if target is not None and target.kind == "DECL_REF_EXPR" and target.declared == declared:
-                return True
-        return False
+                if target.kind == "DECL_REF_EXPR":
+                    yield target.declared
 
     def _parts_of(self, node: Node) -> tuple[Node | None, list[Node], list[Node]]:
         """Condition, bodies, and what else a for has."""

@@ -299,10 +299,10 @@ class Sharing:
     def _id(self, node: Node) -> tuple[str, str] | None:
         """The work-item function that an expression is, and its dimension."""
         bare = self._rewriter._bare(node)
-        while bare.kind == "CSTYLE_CAST_EXPR" and bare.type.get_canonical().kind.name in WIDE:
+        while bare.kind == "CSTYLE_CAST_EXPR" and bare.type_kind in WIDE:
             bare = self._rewriter._bare(bare.children[-1])
         if bare.kind == "DECL_REF_EXPR":
-            if bare.type.get_canonical().kind.name not in WIDE:
+            if bare.type_kind not in WIDE:
                 return None
             variable = self._function.variables.get(bare.declared)
             if variable is None or variable.kind != "VAR_DECL" or self._prover.changes(bare.declared):

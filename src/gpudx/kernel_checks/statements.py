@@ -168,7 +168,7 @@ class Statements(Calls):
         if compare is None or compare.kind != "BINARY_OPERATOR" or compare.operator not in ("<", "<=", ">", ">="):
             return ""
         counter, limit, up = self._bare(compare.children[0]), compare.children[1], compare.operator[0] == "<"
-        kinds = [TYPES.get(one.type.get_canonical().kind.name, "") for one in (counter, self._bare(limit))]
+        kinds = [TYPES.get(one.type_kind, "") for one in (counter, self._bare(limit))]
         wraps = kinds[0][1:] not in ("32", "64") or (kinds[0][0] == "u" and compare.operator == ">=")  # then it may never be left
         if counter.kind != "DECL_REF_EXPR" or not all(kinds) or wraps:
             return ""
@@ -248,7 +248,7 @@ class Statements(Calls):
         found: dict[str, str] = {}
         for declared in dict.fromkeys([*compared, *changed]):
             variable = self.now.variables.get(declared)
-            kind = NUMBERS.get(variable.type.get_canonical().kind.name, "") if variable is not None else ""
+            kind = NUMBERS.get(variable.type_kind, "") if variable is not None else ""
             if (
                 variable is not None
                 and kind

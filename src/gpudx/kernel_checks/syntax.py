@@ -10,6 +10,7 @@ from gpudx.errors import UserError
 from gpudx.kernel_checks import base_header
 from gpudx.kernel_checks.errors import INSTALL, Unsupported
 
+NEEDED = f"The checks inside OpenCL kernels need libclang: {INSTALL}."
 MAIN, BASE = "/gpudx/source.cl", "/gpudx/base.h"
 
 # clang_getCursorBinaryOperatorKind and clang_getCursorUnaryOperatorKind (clang-c/Index.h of LLVM 17 and later)
@@ -29,13 +30,13 @@ def available() -> bool:
 
 def need() -> None:
     if not available():
-        raise UserError(f"The checks inside OpenCL kernels need libclang: {INSTALL}.")
+        raise UserError(NEEDED)
 
 
 class Node:
     """One cursor. What is asked for rarely is asked for late: most nodes are never edited."""
 
-    __slots__ = ("_cursor", "_end", "_ends", "_start", "_type", "children", "kind", "parent")
+    __slots__ = ("_cursor", "_end", "_ends", "_start", "_type", "_type_kind", "bare", "children", "kind", "parent")
 
     def __init__(self, cursor: Any, parent: Node | None, ends: dict[int, tuple[int, int]]) -> None:
         self._cursor = cursor
@@ -46,6 +47,8 @@ class Node:
         self._start = -1
         self._end = -1
         self._type: Any = None
+        self._type_kind = ""
+        self.bare: Node | None = None  # the same without parentheses and implicit conversions (shape.py)
 
     def _range(self) -> None:
         lib = _lib()
@@ -72,6 +75,13 @@ class Node:
         if self._type is None:
             self._type = self._cursor.type
         return self._type
+
+    @property
+    def type_kind(self) -> str:
+        """POINTER, INT, RECORD: the kind of its type, whatever name the source gives that."""
+        if not self._type_kind:
+            self._type_kind = str(self.type.get_canonical().kind.name)
+        return self._type_kind
 
     @property
     def name(self) -> str:

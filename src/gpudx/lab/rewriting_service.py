@@ -21,7 +21,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from gpudx.kernel_checks.errors import Unsupported
+from gpudx.kernel_checks.errors import LEFT_OUT, Unsupported
 from gpudx.kernel_checks.options import Device
 from gpudx.kernel_checks.plan import PROGRAMS
 from gpudx.kernel_checks.preprocess import as_numbered
@@ -116,7 +116,7 @@ def reply(question: bytes, number: int, folder: Path, checks: frozenset[str], ke
     plans = [plan for plan in done.rewritten.kernels if wanted(plan.name, kernel)]
     plans += [plan.light for plan in plans if plan.light]
     if not plans:
-        raise Unsupported("--kernel names none of its kernels" if kernel else "it has no kernels")
+        raise Unsupported(LEFT_OUT if kernel else "it has no kernels")
     about = {
         "sites": [asdict(site) for site in done.rewritten.sites],
         "things": [asdict(thing) for thing in done.rewritten.things],

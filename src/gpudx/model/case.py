@@ -24,6 +24,8 @@ WATCHERS = ("recorder", "compute-sanitizer", "fence", "poison", "watch", "contra
 
 # How the sentence about kernels with images begins among what was not checked.
 UNCHECKED_IMAGES = "Accesses to images"
+# What is between the name of a kernel or program, and the reason, in sentences about those that did not check themselves.
+UNCHECKED_KERNELS = " ran without checks: "
 
 OutcomeKind = Literal["passed", "exit", "signal", "timeout", "not started"]
 InstrumentState = Literal["live", "not live", "missing"]

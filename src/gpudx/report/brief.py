@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudx.model.case import UNCHECKED_IMAGES
+from gpudx.model.case import UNCHECKED_IMAGES, UNCHECKED_KERNELS
 from gpudx.model.suppression import NOTES
 from gpudx.report.safe import clean, full
 from gpudx.text import listed, plural
@@ -50,10 +50,19 @@ def watched(case: Case) -> str:
     seen = f"{plural(calls, 'call')}, {plural(launches, 'launch', 'launches')}"
     found = counted(case) if case.findings else "no fault found"
     tools = "".join(f" {one.name}: {one.saw}" for one in case.instruments if one.watches and one.name != RECORDER)
+    tools += _kernels_checked(case)
     inside = any(one.state == "live" for one in _inside_kernels(case))
     tools += " Of images, at most 2D coordinates were checked." if inside and unchecked_images(case) else ""
     suppressed = "".join(f" {note}" for note in suppressions(case))
     return f"{found} in {seen} ({plural(len(case.processes), 'process', 'processes')}).{tools}{suppressed}"
+
+
+def _kernels_checked(case: Case) -> str:
+    """How many kernels checked themselves, and why others did not."""
+    saw = next((one.saw for one in case.instruments if one.name.startswith("kernel checks")), "")
+    missing = [note for note in case.not_checked if UNCHECKED_KERNELS in note]
+    more = f" (and for {plural(len(missing) - 1, 'other reason')}, see gpudx report)" if len(missing) > 1 else ""
+    return (f" {saw.partition(';')[0]}." if saw else "") + (f" {missing[0].rstrip('.')}{more}." if missing else "")
 
 
 def unchecked_images(case: Case) -> bool:

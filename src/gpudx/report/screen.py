@@ -542,6 +542,7 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
         yield f"checked: {', '.join(checked)}" + (f" (only launches of {kernel})" if kernel else "")
     if checked and unchecked_images(case):
         yield "of images, only 2D coordinates were checked" if "bounds" in _inside_kernels(case) else "images were not checked"
+    yield from (one.blind for one in case.instruments if KERNEL_CHECKS.match(one.name) and "ran without checks" in one.blind)
     left = [one for one in INSIDE_KERNELS if one not in checked] if calls_made(case) else []
     if left:
         yield f"unchecked in kernels: {', '.join(left)}"
