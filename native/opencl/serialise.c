@@ -34,10 +34,19 @@ static void called(cl_event event, cl_int state, void *place)
     size_t at = (size_t)(uintptr_t)place;
     void *user_data = registered[at].user_data;
     cl_event_callback notify = atomic_exchange(&registered[at].notify, NULL);
+    if (!notify)
+        return;
+    struct gdx_open open;
+    if (gdx_begin(&open, GDX_CALL_note_callback, NULL)) {  /* open for as long as the function runs: a hang shows who is in it */
+        open.slot->w[0] = (uint64_t)(uintptr_t)event;
+        open.slot->w[1] = (uint64_t)(uintptr_t)notify;
+        open.slot->w[2] = state <= CL_COMPLETE;
+        gdx_commit(&open);
+    }
     callbacks_open++;
-    if (notify)
-        notify(event, state, user_data);
+    notify(event, state, user_data);
     callbacks_open--;
+    gdx_end_quiet(&open, 0);
 }
 
 static void reserved(cl_event event, cl_int state, void *nothing)
@@ -61,9 +70,8 @@ static size_t take_place(cl_event_callback notify, void *user_data)
 
 cl_int gdx_cl_serial_clSetEventCallback(cl_event event, cl_int command_type, cl_event_callback notify, void *user_data)
 {
-    bool watched = (gdx_serialised() || gdx_fence_edge() || gdx_poisons() || gdx_blocking_transfers() || gdx_capturing()) && notify;
-    size_t at = watched ? take_place(notify, user_data) : CALLBACKS;
-    if (watched && at == CALLBACKS)
+    size_t at = notify ? take_place(notify, user_data) : CALLBACKS;
+    if (notify && at == CALLBACKS)
         atomic_store(&unseen, true);
     if (at == CALLBACKS)
         return gdx_cl_next.clSetEventCallback(event, command_type, notify, user_data);

@@ -194,3 +194,27 @@ def test_a_program_that_ends_under_an_instrument_does_not_hang(ending: str, show
     found = with_run(state, Result(Trial("checked", outcome, ending, 9.0, shown=shown)))  # type: ignore[arg-type]
     assert (found.symptom == "hang", found.failure is not None) == (hangs, hangs)
     assert found.trials[0].outcome == ("reproduced" if hangs else "timeout"), "a run that was stopped says nothing of a slow program"
+
+
+def test_a_program_that_ends_much_sooner_in_another_run_hangs_sometimes() -> None:
+    """And is not called slow: how often it hangs is counted, without giving it more time."""
+    hung, ended = Trial("recorded", "reproduced", "timeout", 12.0), Trial("recorded", "passed", "passed", 1.5)
+    state = Investigation(0.99, trials=(hung,), symptom="hang", failure=Failure("timeout", "timeout", ()))
+    assert decisive.may_be_slow(state)
+    found = with_run(state, Result(ended))
+    assert found.symptom == "hang" and found.failure is not None and not decisive.may_be_slow(found)
+    step = decisive.next_step(found, ())
+    assert step is not None and (step.experiment, step.why) == ("recorded", "how often it hangs")
+
+
+def test_a_run_that_hangs_under_an_instrument_is_repeated_without_it() -> None:
+    trials = (Trial("recorded", "passed", "passed", 1.0), Trial("checked", "reproduced", "timeout", 30.0))
+    step = decisive.next_step(Investigation(0.99, trials=trials, symptom="no failure"), ())
+    assert step is not None and step.experiment == "recorded" and "without an instrument" in step.why
+
+
+def test_a_hang_that_the_record_settles_is_run_again() -> None:
+    hung, ended = Trial("recorded", "reproduced", "timeout", 12.0), Trial("recorded", "passed", "passed", 1.0)
+    state = Investigation(0.99, trials=(hung, hung), symptom="settled", failure=Failure("timeout", "timeout", ()))
+    assert decisive.next_step(state, ()) is not None, "all hung: a run that ends would show what they left out"
+    assert decisive.next_step(replace(state, trials=(hung, ended)), ()) is None

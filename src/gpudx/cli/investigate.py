@@ -187,12 +187,13 @@ def _as_before(earlier: Investigation, asked: Asked) -> Asked:
 def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
     from gpudx import casefile
     from gpudx.investigate.conclude import conclude
+    from gpudx.investigate.hangs import with_counts
     from gpudx.investigate.laboratory import first_failing
     from gpudx.investigate.loop import Limits, investigate
     from gpudx.investigate.two_causes import with_second_cause
 
     def keep(state: Investigation) -> None:
-        casefile.write(conclude(first_failing(lab.folder, state), state), lab.folder)
+        casefile.write(with_counts(conclude(first_failing(lab.folder, state), state), state, lab.folder), lab.folder)
 
     with _engine(lab, wanted) as lab:
         say(f"investigating{_at_a_time(lab)}; the program's output goes to {os.path.relpath(lab.folder)}")

@@ -58,3 +58,8 @@ def place_of(site: Site) -> str:
     own = [frame for frame in site.host_stack if not frame.startswith("[")]
     found = os.path.basename(site.source) if site.source else next((one for one in own if RECORDER not in one), "")
     return f", {found}" if found else ""
+
+
+def placed(site: Site) -> str:
+    """ "clFinish (call 86, main.c:40)"."""
+    return f"{site.call} (call {site.number}{f', {os.path.basename(site.source)}' if site.source else ''})"

@@ -29,7 +29,7 @@ from gpudx.detectors._related import null_tie
 from gpudx.detectors._words import site_of
 from gpudx.facts import Facts, LastWords
 from gpudx.facts.instruction import impossible_access
-from gpudx.facts.open_calls import fatal_call, open_calls
+from gpudx.facts.open_calls import fatal_call
 from gpudx.model import Access, Cause, Evidence, Finding, Site, Symptom
 from gpudx.text import signal_name
 
@@ -50,8 +50,8 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     position = fatal_call(facts)
     if words is not None and position is not None:
         yield own_crash(facts, ID, position) or _finding(facts, position, words)
-    elif died_unheard(facts, run) and len(open_calls(facts)) == 1:
-        yield _unheard(facts, int(open_calls(facts)[0]), str(run.outcome.signal))
+    elif died_unheard(facts, run) and len(facts.in_flight) == 1:
+        yield _unheard(facts, int(facts.in_flight[0]), str(run.outcome.signal))
 
 
 def _finding(facts: Facts, position: int, words: LastWords) -> Finding:

@@ -28,7 +28,7 @@ from gpudx.detectors._parameters import nearest, values_of
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts, LastWords
 from gpudx.facts.host_code import kernel_at
-from gpudx.facts.open_calls import fatal_call, open_calls
+from gpudx.facts.open_calls import fatal_call
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Cause, Evidence, Finding, Symptom
 from gpudx.text import plural, several, signal_name
@@ -53,7 +53,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     words = facts.trace.last_words
     if words is not None and fatal_call(facts) is None:
         yield own_crash(facts, ID, None) or _finding(facts, words)
-    elif died_unheard(facts, run) and not len(open_calls(facts)):
+    elif died_unheard(facts, run) and not len(facts.in_flight):
         yield _unheard(facts, str(run.outcome.signal))
 
 
@@ -84,7 +84,7 @@ def _decoded(facts: Facts, words: LastWords, commands: list[int]) -> tuple[int, 
     """The command, among those in flight or pending, whose value the fault address follows from."""
     if words.fault_address is None:
         return None
-    for position in dict.fromkeys([*map(int, open_calls(facts)[::-1]), *commands[:LOOKED_AT]]):
+    for position in dict.fromkeys([*map(int, facts.in_flight[::-1]), *commands[:LOOKED_AT]]):
         near = nearest([v for v in values_of(facts, position) if v.value], words.address)
         if near:
             call = facts.trace.info(position).name
@@ -102,7 +102,7 @@ def _evidence(facts: Facts, words: LastWords, name: str, place: str, commands: l
     if stack:
         yield Evidence("its stack, innermost first: " + " < ".join(stack[:FRAMES]))
     yield from _last_calls(facts, words.tid)
-    for site in sites_of(facts, [int(p) for p in open_calls(facts)[:SHOWN]]):
+    for site in sites_of(facts, [int(p) for p in facts.in_flight[:SHOWN]]):
         yield Evidence(f"thread {site.tid} was inside {site.call}", (site.number,))
     if commands:
         names = [_command(facts, p) for p in commands[:SHOWN]]

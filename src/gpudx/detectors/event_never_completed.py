@@ -26,10 +26,9 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._in_flight import maker_of, pending
 from gpudx.detectors._user_events import MOST_COMMANDS, forgotten_events, held_by_program, signals, user_events
-from gpudx.detectors._words import of_kind, site_of, sites_of
+from gpudx.detectors._words import of_kind, placed, site_of, sites_of
 from gpudx.detectors.hang import is_stopped, is_wait, waited
 from gpudx.facts import Facts
-from gpudx.facts.open_calls import open_calls
 from gpudx.facts.stuck import work_name
 from gpudx.model import Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import FIXED
@@ -54,7 +53,7 @@ BECAUSE = (
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """At most one finding for a process."""
-    calls = [int(p) for p in open_calls(facts)]
+    calls = [int(p) for p in facts.in_flight]
     if facts.trace.gaps or not is_stopped(facts, run, calls):
         return
     forgotten = forgotten_events(facts)
@@ -86,6 +85,14 @@ def _has_ended(facts: Facts, command: int) -> bool:
     return bool(queue) and command not in pending(facts, int(queue or 0), len(facts.trace))
 
 
+def completed_at(facts: Facts, source: str) -> list[Site]:
+    """The calls that completed the user events which this line created: where a run that passed does what another one left out."""
+    made, handles = user_events(facts)
+    done, signalled = signals(facts)
+    mine = [event for p, event in zip(made.tolist(), handles.tolist(), strict=True) if site_of(facts, p).source == source]
+    return [site_of(facts, p) for p, event in zip(done.tolist(), signalled.tolist(), strict=True) if event in mine]
+
+
 # ---- words ----
 
 
@@ -94,13 +101,13 @@ def _finding(facts: Facts, run: Run, wait: int, held: dict[int, int]) -> Finding
     event, end = site_of(facts, maker), site_of(facts, wait)
     command = held[maker]
     what = _what(facts, command)
-    through = "" if command == wait else f", and {_place(end)} waits for that command"
+    through = "" if command == wait else f", and {placed(end)} waits for that command"
     return Finding(
         id=ID,
         severity="error",
         message=(
-            f"The program hung because nothing completed {_which(facts, maker)} that {_place(event)} created: "
-            f"{_place(site_of(facts, command))}{what} waits for it{through}."
+            f"The program hung because nothing completed {_which(facts, maker)} that {placed(event)} created: "
+            f"{placed(site_of(facts, command))}{what} waits for it{through}."
         ),
         evidence=(*_events(facts, maker, len(held)), *_waiting(facts, run, wait)),
         site=event,
@@ -111,11 +118,6 @@ def _finding(facts: Facts, run: Run, wait: int, held: dict[int, int]) -> Finding
         inevitable=True,
         steps=_steps(facts, event),
     )
-
-
-def _place(site: Site) -> str:
-    """ "clFinish (call 86, main.c:40)"."""
-    return f"{site.call} (call {site.number}{f', {site.source}' if site.source else ''})"
 
 
 def _which(facts: Facts, maker: int) -> str:
@@ -161,7 +163,7 @@ def _events(facts: Facts, maker: int, forgotten: int) -> Iterator[Evidence]:
 def _waiting(facts: Facts, run: Run, wait: int) -> Iterator[Evidence]:
     site = site_of(facts, wait)
     yield Evidence(
-        f"thread {site.tid} was in {_place(site)} for up to {waited(facts, run, wait):.1f} s", (site.number,)
+        f"thread {site.tid} was in {placed(site)} for up to {waited(facts, run, wait):.1f} s", (site.number,)
     )
 
 

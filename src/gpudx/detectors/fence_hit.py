@@ -32,7 +32,7 @@ from gpudx.facts import Facts, LastWords
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.fences import Fenced
 from gpudx.facts.host_code import kernel_at
-from gpudx.facts.open_calls import fatal_call, open_calls
+from gpudx.facts.open_calls import fatal_call
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Access, Allocation, Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import MEMORY
@@ -183,7 +183,7 @@ def _gaps(facts: Facts) -> bool:
 
 def _running(facts: Facts, who: _Who) -> list[int]:
     """Launches that may have been running, oldest first; those of the kernel, where it is known."""
-    positions = [int(p) for p in np.union1d(all_pending(facts), open_calls(facts))]
+    positions = [int(p) for p in np.union1d(all_pending(facts), facts.in_flight)]
     rows = [(p, facts.launches.at_position(p)) for p in positions]
     return [p for p, row in rows if row is not None and who.kernel in (None, facts.launches.name(row))]
 

@@ -25,8 +25,8 @@ from gpudx.detectors._in_flight import events_of, maker_of, open_launches, pendi
 from gpudx.detectors._user_events import forgotten_events, held_by_program
 from gpudx.detectors._words import site_of, sites_of
 from gpudx.facts import Facts
+from gpudx.facts.callbacks import open_callbacks
 from gpudx.facts.crumbs import Front
-from gpudx.facts.open_calls import open_calls
 from gpudx.facts.stuck import described, held_by, stuck_fronts, waiting_for_none, work_name
 from gpudx.model import Cause, Evidence, Finding, Symptom
 from gpudx.text import capital, duration, several
@@ -55,10 +55,10 @@ PATIENCE_S = 0.5  # who stops a program earlier has not seen it hang
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """At most one finding for a process."""
-    calls = [int(p) for p in open_calls(facts)]
+    calls = [int(p) for p in facts.in_flight]
     if not is_stopped(facts, run, calls) or (facts.trace.ended and not calls):
         return
-    fronts = stuck_fronts(facts)
+    fronts = [] if open_callbacks(facts) else stuck_fronts(facts)  # an event is done before its callbacks, a crumb may come after them
     if fronts and not _waits_for_the_program(facts, calls):
         yield _standing(facts, run, calls, fronts)
     else:
@@ -185,7 +185,8 @@ def waited(facts: Facts, run: Run, position: int) -> float:
 def _reasons(facts: Facts, position: int) -> Iterator[Evidence]:
     if not is_wait(facts, position):
         return
-    commands = _behind(facts, position)
+    ended = {maker_of(facts, one.event, one.position) for one in open_callbacks(facts) if one.complete}
+    commands = [p for p in _behind(facts, position) if p not in ended]
     for maker in sorted(held_by_program(facts, position, forgotten_events(facts)))[:SHOWN]:
         yield _never_completed(facts, maker)
     if commands:

@@ -217,7 +217,8 @@ def _relation(finding: Finding, symptom: Finding | None, outcome: Outcome, suspe
         return "other process"
     if symptom.symptom.interval:
         return _to_device_error(finding, symptom)
-    return _in_call(finding, symptom) if same_call(finding, symptom) else _before(finding, symptom)
+    hung = symptom.symptom.kind == "hang"  # the call in flight is where it waits, and not what was refused or crashed
+    return _in_call(finding, symptom) if same_call(finding, symptom) and not hung else _before(finding, symptom)
 
 
 def _is_seen(finding: Finding, suspects: Sequence[Finding]) -> bool:

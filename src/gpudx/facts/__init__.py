@@ -197,7 +197,7 @@ class Facts:
     @cached_property
     def in_flight(self) -> NDArray[np.int64]:
         """Calls that had not returned when the record ends."""
-        return np.flatnonzero(self.trace.column("end") == 0)
+        return np.flatnonzero((self.trace.column("end") == 0) & ~self.trace.is_note)
 
     @cached_property
     def symbols(self) -> Symbols:

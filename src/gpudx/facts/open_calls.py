@@ -1,18 +1,8 @@
-"""Calls that had not returned when the record ends."""
+"""The call that a process died in."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gpudx.facts import Facts
-
-I64 = NDArray[np.int64]
-
-
-def open_calls(facts: Facts) -> I64:
-    """Calls of the program that had not returned when the record ends."""
-    return facts.in_flight[~facts.trace.is_note[facts.in_flight]]
 
 
 def fatal_call(facts: Facts) -> int | None:
@@ -20,6 +10,6 @@ def fatal_call(facts: Facts) -> int | None:
     words = facts.trace.last_words
     if words is None:
         return None
-    positions = open_calls(facts)
+    positions = facts.in_flight
     mine = positions[facts.trace.column("tid", positions) == words.tid]
     return int(mine[-1]) if len(mine) else None

@@ -10,7 +10,7 @@ from gpudx.causes import tells
 from gpudx.diagnose.instruments import NOT_CHECKED as INSIDE  # said of plain runs: nothing looked inside kernels
 from gpudx.diagnose.judge import ORDER
 from gpudx.investigate.agreement import GENERAL, agreed, is_unnamed, kernel_of
-from gpudx.investigate.observed import PLAIN, observation, observed
+from gpudx.investigate.observed import HUNG, PLAIN, observation, observed
 from gpudx.investigate.suspects import best_entries
 from gpudx.investigate.uninitialized import CAUSE as READS_FRESH
 from gpudx.investigate.uninitialized import POISONED, depends, ends_otherwise, is_of_shared, seems_to_depend
@@ -153,7 +153,6 @@ def _that_matter(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator
 
 
 UNEXPLAINED = "unexplained"
-HUNG = "timeout"
 AGAIN = 2  # plain runs, the second with more time
 UNEXPLAINING = (*GENERAL, "condition")
 

@@ -13,10 +13,12 @@ from gpudx.causes import tells
 from gpudx.diagnose import entries
 from gpudx.investigate import exchanged, ordered, uninitialized, which_memory
 from gpudx.investigate.agreement import agreed, is_unnamed
-from gpudx.investigate.observed import observed
+from gpudx.investigate.observed import HUNG, hangs_sometimes, observed
 from gpudx.investigate.plans import (
     EDGES,
     EXCHANGED,
+    HANGS_TOO,
+    HOW_OFTEN,
     INDICES,
     LONGER,
     LOOPS,
@@ -150,11 +152,14 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     if state.symptom == "settled":
         if any(one.cause in UNSAID for one in state.before) and _is_open(INDICES, state, runnable):
             return INDICES
-        if any(trial.ending == "timeout" for trial in state.trials):
-            return None  # the record shows what it waits for; another run would wait as long
-        wanted = Step("recorded", "whether it repeats", REPEAT)
-        return wanted if _made(state.trials, "recorded") < REPEAT else None
+        plain = [trial.ending for trial in state.trials if trial.experiment == "recorded"]
+        wanted = Step("recorded", "whether it repeats", REPEAT + (set(plain) == {HUNG}))  # a run that ends shows what the others left out
+        return wanted if len(plain) < wanted.runs else None
     plan: Sequence[Step] = PLANS[state.symptom]
+    if state.symptom == "hang" and not may_be_slow(state):
+        plan = (HOW_OFTEN,) if _is_named(state) else (HOW_OFTEN, *plan)
+    if state.symptom == "no failure" and any(trial.ending == HUNG for trial in state.trials) and _is_open(HANGS_TOO, state, runnable):
+        return HANGS_TOO
     if state.symptom == "hang" and any(t.experiment == LOOPS and t.shown for t in state.trials):
         return None  # the loop is known; other instruments would wait for it
     if answered(state):
@@ -173,6 +178,16 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     elif again := _once_more(state, runnable):
         return again
     return next(filter(None, (_open_step(step, state, runnable) for step in plan)), None)
+
+
+def may_be_slow(state: Investigation) -> bool:
+    """Is it open whether a program that was stopped would have ended? Not where another run ended much sooner, nor where it is known what
+    it waits for."""
+    return not hangs_sometimes(state.trials) and not _is_named(state)
+
+
+def _is_named(state: Investigation) -> bool:
+    return any(one.status in ("confirmed", "likely") and _is_cause(one) for one in (*state.before, *state.found))
 
 
 def _reads_fresh_memory(state: Investigation) -> bool:
@@ -204,7 +219,7 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
         return Step(wanted.experiment, wanted.why, wanted.runs) if wanted else None
     if step is ORDER_FIRST:
         return _order_first(state, runnable)
-    if step is LONGER and not _was_stopped_early(state):
+    if step is LONGER and not (_was_stopped_early(state) and may_be_slow(state)):
         return None
     if step is SHARED_AGAIN:
         again = uninitialized.next_of_shared(state.trials)
@@ -235,7 +250,7 @@ STOPPED_EARLY_S = 15.0
 def _was_stopped_early(state: Investigation) -> bool:
     """Was the program stopped because nothing moved, after a time that a slow kernel may take?"""
     plain = [trial for trial in state.trials if trial.experiment == "recorded"]
-    return bool(plain) and plain[0].ending == "timeout" and plain[0].seconds < STOPPED_EARLY_S
+    return bool(plain) and plain[0].ending == HUNG and plain[0].seconds < STOPPED_EARLY_S
 
 
 def _runs(step: Step, state: Investigation) -> int:

@@ -23,6 +23,7 @@ from gpudx.errors import UserError, keep
 from gpudx.facts import Facts, derive
 from gpudx.investigate import decisive, exchanged, ordered, same_failure, standstill, uninitialized, which_memory
 from gpudx.investigate.loop import OutOfTime, Result
+from gpudx.investigate.observed import HUNG
 from gpudx.investigate.one_run import SHORTEST_S, Job, Made, learn, make, with_learned
 from gpudx.lab import at_sites, criteria, trials
 from gpudx.lab.experiments import (
@@ -235,7 +236,7 @@ class Laboratory:
             return math.inf
         if not state.trials:
             return max(standstill.LEAST_S, standstill.OF_BUDGET * self.budget_s)
-        return standstill.AGAIN_S if state.symptom == "hang" else math.inf
+        return standstill.AGAIN_S if state.failure and state.failure.ending == HUNG else math.inf
 
     def _longer(self) -> float:
         """For a run that says whether a program which stood still is only slow. Where no kernel is known to hang, nothing else can be
@@ -260,7 +261,7 @@ class Laboratory:
 
 def _asks_for_time(experiment: str, state: Investigation) -> bool:
     """Is it the plain run that shows whether a program which was stopped would have ended?"""
-    return experiment == PLAIN and state.symptom == "hang" and bool(state.trials)
+    return experiment == PLAIN and state.symptom == "hang" and bool(state.trials) and decisive.may_be_slow(state)
 
 
 def _wants_lines(context: Context, experiment: str, state: Investigation) -> bool:

@@ -26,7 +26,7 @@ from gpudx.investigate.choice import (
 )
 from gpudx.investigate.conclude import entries_of
 from gpudx.investigate.decisive import answered, clean, is_steady, next_step
-from gpudx.investigate.observed import PLAIN, Observed, observed
+from gpudx.investigate.observed import HUNG, PLAIN, Observed, hangs_sometimes, observed
 from gpudx.investigate.order_experiments import told_of_order
 from gpudx.investigate.prediction import REPEATS, SHOWS, TWICE
 from gpudx.investigate.suspects import Suspect, best_entries, has_python_line, shows, suspects
@@ -39,7 +39,6 @@ from gpudx.text import plural
 
 CONFIDENCE = 0.99
 PLAIN_SHARE = 0.5  # of the budget that may go into plain runs, once it has failed twice
-HUNG = "timeout"  # the ending of a run that was stopped: how long it was waited for says nothing of other runs
 ENOUGH_FOR_A_RATE = 3  # plain runs; of fewer, any rate could be true
 
 
@@ -153,7 +152,7 @@ def without_news(state: Investigation, experiment: str) -> Investigation:
 def with_run(state: Investigation, result: Result) -> Investigation:
     """The state with one more run. The first plain run that failed says what is looked for; until then, the record does."""
     first = not state.trials
-    if state.symptom == "hang" and _ends_by_itself(result.trial):
+    if state.symptom == "hang" and _ends_by_itself(result.trial) and not hangs_sometimes((*state.trials, result.trial)):
         state = _only_slow(state)
     state = replace(state, trials=(*state.trials, result.trial), stopped="", reason="")
     if state.failure is None and result.trial.experiment == PLAIN:
@@ -342,11 +341,12 @@ def _ended(state: Investigation, stopped: Stop) -> Investigation:
 
 def _reason(state: Investigation, stopped: Stop) -> str:
     plain = observed(state.trials)[PLAIN]
-    did = "did not end" if state.symptom == "hang" else "failed"
-    rate = f"It {did} in {plain.rate.failures} of {plural(plain.rate.runs, 'plain run')}"
+    rate = _how_often(state, plain)
     comes_and_goes = 0 < plain.rate.failures < plain.rate.runs
     fits = f" (failure rate: {plain.range})" if plain.rate.runs >= ENOUGH_FOR_A_RATE and comes_and_goes else ""
-    passed = "The plain run passed" if plain.rate.runs == 1 else f"All {plain.rate.runs:,} plain runs passed"
+    ended = "The plain run" if plain.rate.runs == 1 else f"All {plain.rate.runs:,} plain runs"
+    stopped_early = f", and {plain.counts['timeout']:,} more did not end" if plain.counts["timeout"] else ""
+    passed = f"{ended} passed{stopped_early}"
     if stopped == "no fault found":
         return f"{rate if plain.rate.failures else passed}. {clean(state)}"
     if stopped == "the failure did not reproduce":
@@ -356,8 +356,15 @@ def _reason(state: Investigation, stopped: Stop) -> str:
         return f"{rate}, and no GPU API call was seen in them: no experiment changes anything that the program does."
     if state.symptom == "no failure" and state.failure is None and not _is_likely(state):
         return f"{passed}. {clean(state)}{_advice(stopped, plain)}"
-    told = f"{rate}{fits}" if plain.rate.failures or not plain.rate.runs else passed
+    told = f"{rate}{fits}" if plain.rate.failures or not plain.rate.runs else f"{ended} exited 0{stopped_early}"
     return f"{told}. {_standings(state.table)}{_advice(stopped, plain)}"
+
+
+def _how_often(state: Investigation, plain: Observed) -> str:
+    runs = plural(plain.rate.runs, "plain run")
+    if state.failure and state.failure.ending == HUNG:
+        return f"{plain.rate.failures} of {runs} hung"
+    return f"It failed in {plain.rate.failures} of {runs}"
 
 
 def _standings(table: tuple[Row, ...]) -> str:

@@ -17,6 +17,10 @@ SAYS = ("reproduced", "passed")  # outcomes that count for the rate
 INTERVAL = 0.95
 
 
+HUNG = "timeout"  # the ending of a run that was stopped
+SOONER = 2  # times as fast as a run was stopped: one that ends so soon is no proof that the other was only slow
+
+
 @dataclass(frozen=True)
 class Observed:
     """What one experiment showed."""
@@ -105,6 +109,13 @@ def observed(trials: Sequence[Trial]) -> dict[str, Observed]:
     for place, trial in enumerate(trials):
         groups.setdefault(trial.experiment, []).append(place)
     return {name: Observed(name, tuple(trials[at] for at in places), tuple(places)) for name, places in groups.items()}
+
+
+def hangs_sometimes(trials: Sequence[Trial]) -> bool:
+    """Did a plain run hang, and another run end by itself long before that one was stopped?"""
+    hung = [trial.seconds for trial in trials if trial.experiment == PLAIN and trial.ending == HUNG]
+    ended = [t.seconds for t in trials if t.ending != HUNG and t.outcome not in ("not reached", "tool missing") and not t.shown]
+    return bool(hung and ended) and SOONER * min(ended) < max(hung)
 
 
 def compared(name: str, seen: Mapping[str, Observed]) -> Observed:

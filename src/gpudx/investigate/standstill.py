@@ -14,7 +14,6 @@ import numpy as np
 
 from gpudx.errors import UserError
 from gpudx.facts import derive
-from gpudx.facts.open_calls import open_calls
 from gpudx.kernel_checks.prelude import KINDS
 from gpudx.lab.crumbs import refresh
 from gpudx.trace import Trace, open_trace
@@ -62,7 +61,7 @@ class Standstill:
                 return False
             refresh(trace)
             facts = derive(open_trace(path))
-            waits = [int(p) for p in open_calls(facts) if facts.trace.info(int(p)).does in WAITING]
+            waits = [int(p) for p in facts.in_flight if facts.trace.info(int(p)).does in WAITING]
             if facts.trace.ended or not waits or not facts.crumbs.rows:
                 return False
             began = float(facts.trace.seconds(facts.trace.column("begin", np.array(waits))).min())

@@ -14,7 +14,6 @@ from gpudx.detectors import Run
 from gpudx.detectors.hang import detect
 from gpudx.errors import UserError
 from gpudx.facts import Facts, derive
-from gpudx.facts.open_calls import open_calls
 from gpudx.facts.stuck import described, stream_name, stuck_fronts, work_name
 from gpudx.lab.crumbs import refresh
 from gpudx.model import Finding, Outcome
@@ -90,7 +89,7 @@ def seconds_in(facts: Facts, position: int) -> float:
 
 def longest_wait(facts: Facts) -> float:
     """Seconds since which the host waits for the device in some call; 0 if it does not."""
-    waits = [int(p) for p in open_calls(facts) if facts.trace.info(int(p)).does in WAITING]
+    waits = [int(p) for p in facts.in_flight if facts.trace.info(int(p)).does in WAITING]
     return max((seconds_in(facts, p) for p in waits), default=0.0)
 
 
@@ -101,7 +100,7 @@ def hang(facts: Facts) -> Finding | None:
 
 
 def _open(facts: Facts) -> Iterator[OpenCall]:
-    for position in map(int, open_calls(facts)):
+    for position in map(int, facts.in_flight):
         site = facts.sites.at(position)
         seconds = seconds_in(facts, position)
         yield OpenCall(site.tid, site.call, site.number, seconds, site.source, site.host_stack[:MOST_FRAMES])

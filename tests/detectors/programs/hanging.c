@@ -1,6 +1,16 @@
 /* Programs that do not end by themselves. */
 #include "common.h"
+#include <pthread.h>
 #include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void held_up(cl_event event, cl_int state, void *data)
+{
+    (void)event, (void)state, (void)data;
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+}
 
 int main(int argc, char **argv)
 {
@@ -28,6 +38,15 @@ int main(int argc, char **argv)
         check(status, "clEnqueueNDRangeKernel");
         clFlush(queue);
         clWaitForEvents(1, &done);
+    }
+    if (is("callback")) {
+        go = clCreateUserEvent(context, &status);
+        check(status, "clCreateUserEvent");
+        check(clEnqueueNDRangeKernel(queue, scale, 1, NULL, &count, NULL, 1, &go, &done), "clEnqueueNDRangeKernel");
+        check(clSetEventCallback(done, CL_COMPLETE, held_up, NULL), "clSetEventCallback");
+        pthread_mutex_lock(&mutex);
+        check(clSetUserEventStatus(go, CL_COMPLETE), "clSetUserEventStatus");
+        clFinish(queue);
     }
     if (is("host"))
         pause();

@@ -1,0 +1,61 @@
+"""Functions of the program that the driver called for an event, and that had not returned when the record ends."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpudx.facts import Facts
+from gpudx.facts.symbols import pretty
+
+
+@dataclass(frozen=True)
+class OpenCallback:
+    """`position` is of its note, `registered` of the call that registered it. `complete`: the event's command had ended."""
+
+    position: int
+    registered: int | None
+    event: int
+    tid: int
+    name: str  # of the function, and its line as far as they are known
+    complete: bool
+
+
+def open_callbacks(facts: Facts) -> list[OpenCallback]:
+    """Oldest first."""
+    trace = facts.trace
+    notes = trace.named("note_callback")
+    return [_callback(facts, int(note)) for note in notes[trace.column("end", notes) == 0]]
+
+
+def _callback(facts: Facts, note: int) -> OpenCallback:
+    words = facts.trace.record(note)
+    return OpenCallback(
+        position=note,
+        registered=_registered(facts, words["event"], words["notify"], note),
+        event=words["event"],
+        tid=int(facts.trace.column("tid", np.array([note]))[0]),
+        name=_name(facts, words["notify"]),
+        complete=bool(words["complete"]),
+    )
+
+
+def _registered(facts: Facts, event: int, notify: int, before: int) -> int | None:
+    trace, found = facts.trace, -1
+    for info in trace.schema.doing("callback"):
+        if info.word("event") is None or info.word("notify") is None:
+            continue
+        calls = trace.select(info)
+        same = (trace.field(info, "event", calls) == event) & (trace.field(info, "notify", calls) == notify)
+        found = max(found, int(calls[same & (calls < before)].max(initial=-1)))
+    return found if found >= 0 else None
+
+
+def _name(facts: Facts, notify: int) -> str:
+    place = facts.symbols.locate(notify)
+    if place is None or not (place.function or place.source):
+        return ""
+    line = f" at {os.path.basename(place.source)}" if place.source else ""
+    return f"{pretty(place.function)}{line}".strip()
