@@ -114,7 +114,7 @@ def test_what_is_quoted_was_printed(page: str) -> None:
 @pytest.mark.parametrize("page", ["index.html", "commands/run.html"])
 def test_search_finds_pages_without_a_server(one_browser: None, site: Path, page: str) -> None:
     with browser.opened(site / page, width=1400) as shown:
-        shown.fill(".md-search__input", "poison")
+        shown.locator(".md-search__input").press_sequentially("poison", delay=200)  # the theme listens to keys once it is ready
         shown.wait_for_selector(".md-search-result__item", timeout=20_000)
         assert "matching documents" in shown.inner_text(".md-search-result__meta")
         assert not shown.seen["errors"] and not shown.seen["blocked"]

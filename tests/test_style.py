@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src/gpudx"
 # Packages whose modules are documented to users by their docstrings (gpudx rule).
 RULES = ("detectors", "lab/experiments", "evidence/logs", "evidence/sources", "gates")
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "incidents").glob("*/README.md")), *sorted(ROOT.glob("*.md"))]
 ODD = re.compile(
     r"\b(is|are|was|were|not|be) told\b|\btells? (slow|them) from\b|\bmend(s|ed|ing)?\b|\bput right\b|\bnobody wrote\b"
     r"|\bstands? in the record\b|\bwords of (compilers|a driver)\b|\bwhat (goes round|is around) it\b|\bis given as\b|\bheld back\b"
@@ -51,7 +51,7 @@ def test_no_odd_words_in_what_the_program_prints() -> None:
     assert not found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_odd_words_on_pages(page: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     assert not [match[0] for match in ODD.finditer(" ".join(text.split()))]

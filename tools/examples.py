@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = Path(__file__).resolve().parent / "examples"
 PLACE = Path("/tmp/gpudx-examples")  # short, because it stands in what is printed
 LEFT_OUT = "..."
-PROGRESS = "s left"
+PROGRESS = " s left"
 
 GATES = """[gate]
 spills = 0
@@ -260,7 +260,7 @@ def _shortened(lines: list[str], example: Example) -> list[str]:
     inside = False
     for line in map(_without_places, lines):
         inside = bool(line) if inside else bool(example.without) and line.startswith(example.without)
-        if not inside and not line.endswith(PROGRESS):
+        if not inside and PROGRESS not in line:
             kept.append(line)
         elif LEFT_OUT not in kept[-2:]:
             kept.append(LEFT_OUT)

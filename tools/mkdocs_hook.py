@@ -1,6 +1,7 @@
 """What mkdocs needs and GitHub does not: pages are written for both.
 
 Links that leave docs/ lead to files that are not on the site, and become plain text. Lists may follow a line without a blank one.
+The theme's search dialog gets the name that screen readers announce.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 LINK = re.compile(r"\[([^\]]+)\]\((\.\./[^)\s]+)\)")
 DECISIONS = "decisions/"  # for people who change gpudx: the search shows other pages first
+SEARCH = 'data-md-component="search" role="dialog"'
 LIST = re.compile(r"(- |\d{1,2}\. )")
 
 
@@ -20,6 +22,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         page.meta["search"] = {"boost": 0.2}
     folder = posixpath.dirname(page.file.src_uri)
     return LINK.sub(lambda found: _inside(found, folder), "\n".join(_with_blanks(markdown.splitlines())))
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Called by mkdocs for each page that was made."""
+    return output.replace(SEARCH, f'{SEARCH} aria-label="Search"')
 
 
 def _inside(found: re.Match[str], folder: str) -> str:

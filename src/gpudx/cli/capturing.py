@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpudx.cli.speak import say
 from gpudx.errors import UserError
+from gpudx.text.places import here
 
 if TYPE_CHECKING:
     from gpudx.lab.captured_launch import Written
@@ -49,4 +50,4 @@ def tell(found: list[Written], asked: Capture, quiet: bool) -> None:
             say(f"{name} was not captured: {one.problem}")
         else:
             memory = f"{len(one.capsule.buffers)} buffers with {one.capsule.bytes:,} bytes"
-            say(f"captured {name} ({memory}) in {one.size:,} bytes: gpudx replay {one.path}")
+            say(f"captured {name} ({memory}) in {one.size:,} bytes: gpudx replay {here(str(one.path))}")

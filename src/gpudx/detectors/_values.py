@@ -92,7 +92,7 @@ class Decoder:
         others = [objects.label(int(r)) for r in rows if r != row]
         also = f" and of {several(others)}" if others else ""
         alive = "live" if int(table["died"][row]) >= position else "released"
-        text = f"{value:#x} = {value:,} is exactly the size of {label}, made by call {born + 1}{also}"
+        text = f"{value:#x} = {value:,} is exactly the size of {label} (made by call {born + 1}){also}"
         memory = allocation_of(self._facts, row, alive)
         return Origin("size", f"the byte size of {label}", (Evidence(text, (born + 1,)),), memory)
 

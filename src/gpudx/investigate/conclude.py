@@ -221,7 +221,7 @@ def _evidence(row: Row, weight: str) -> Iterator[Evidence]:
     for cell in row.cells:
         if cell.weight == weight:
             if weight == "for" and cell.why == REPORTED:
-                yield Evidence(f"{cell.experiment} reported it ({cell.observed})")
+                yield Evidence(f"the experiment {cell.experiment} showed it ({cell.observed})")
                 continue
             seen = f"{cell.experiment}: {cell.observed}, {cell.why}"
             expected = f'; this cause predicts "{cell.expects}"' if weight == "against" else AS_PREDICTED
