@@ -63,5 +63,7 @@ for demo in $(cd incidents && ls -d hip-*); do
     LIMIT=400 kept "demos/$demo-twin.txt" python -m gpudx demo "$demo" --twin --case "$out/demos/$demo-twin"
 done
 
+step "tests: $(grep -E '[0-9]+ (passed|failed|skipped|error)' "$out/tests.txt" | tail -n 1)"
+step "demos as expected: $(grep -l 'exit status 0' "$out"/demos/*.txt | wc -l) of $(find "$out/demos" -maxdepth 1 -name '*.txt' | wc -l)"
 tar -czf "$result" -C "$work" gpudx-hip && rm -rf "$work"
 echo "hip_smoke: wrote $result"

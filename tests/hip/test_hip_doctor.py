@@ -15,7 +15,7 @@ from gpudx.backends.hip import probe_runtime
 
 
 @pytest.mark.parametrize(
-    ("version", "words"), [((5, 2), "red zones"), ((6, 4), "virtual memory"), ((7, 2), "libraries")]
+    ("version", "words"), [((5, 2), "red zones"), ((6, 4), "virtual memory"), ((7, 2), "libraries"), ((10, 0), "libraries")]
 )
 def test_each_version_has_its_line(version: tuple[int, int], words: str) -> None:
     (line,) = probe_runtime.expectations(*version, [])
@@ -23,9 +23,18 @@ def test_each_version_has_its_line(version: tuple[int, int], words: str) -> None
 
 
 def test_a_newer_version_and_unknown_functions_are_named() -> None:
-    newer, expected, missing = probe_runtime.expectations(8, 0, [f"hipNew{n}" for n in range(9)])
-    assert "newer than HIP 7.2" in newer and expected.startswith("HIP 8")
+    newer, expected, missing = probe_runtime.expectations(11, 0, [f"hipNew{n}" for n in range(9)])
+    assert "newer than HIP 10.0" in newer and expected.startswith("HIP 11")
     assert "hipNew0" in missing and "and 3 more are not recorded" in missing
+
+
+def test_the_newest_runtime_of_a_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lib").mkdir()
+    for name in ("libamdhip64.so.7", "libamdhip64.so.10", "libamdhip64.so.7.1.25", "libamdhip64.so"):
+        (tmp_path / "lib" / name).touch()
+    monkeypatch.setenv("ROCM_PATH", str(tmp_path))
+    own = [name for name in probe_runtime.found() if name.startswith(str(tmp_path))]
+    assert own == [str(tmp_path / "lib" / name) for name in ("libamdhip64.so.10", "libamdhip64.so.7")]
 
 
 @pytest.mark.parametrize(("shape", "fence"), [("5", "red zones"), ("7", "pages")])

@@ -34,7 +34,7 @@ def test_the_printed_page_is_located_behind_a_buffer(kit: Kit, tmp_path: Path) -
 def test_the_printed_page_is_located_in_freed_memory(kit: Kit, tmp_path: Path) -> None:
     case = diagnosed(kit, tmp_path, "freed", GPUDX_HIP_SIM_FAULT="abort")
     (found,) = printed(case)
-    assert "which had been freed" in found["message"]
+    assert "which hipFree (call " in found["message"] and found["root"]["call"] == "hipFree"
     assert case["diagnosis"][0]["cause"] == "use-after-free"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -44,6 +45,7 @@ def test_the_results_of_tests_and_demos_are_packed(tmp_path: Path) -> None:
     settings = {"GPUDX_HIP_SMOKE_SIMULATED": "1", "GPUDX_HIP_SMOKE_TESTS": "tests/hip/test_hip_doctor.py"}
     done = smoke(str(result), **settings)
     assert done.returncode == 0 and str(result) in done.stdout, done.stderr
+    assert re.search(r"tests: \d+ passed", done.stderr) and "demos as expected: 4 of 4" in done.stderr
     with tarfile.open(result) as packed:
         texts = {
             member.name.removeprefix("gpudx-hip/"): packed.extractfile(member).read().decode(errors="replace")  # type: ignore[union-attr]

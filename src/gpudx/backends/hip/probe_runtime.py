@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-NAMES = ("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so")
+COVERED = ((5, 2), (10, 0))  # schema/hip.toml
+NAMES = (*(f"libamdhip64.so.{major}" for major in range(COVERED[1][0], COVERED[0][0] - 1, -1)), "libamdhip64.so")
 PLACES = ("/opt/rocm*/lib",)
+NUMBERED = re.compile(r"libamdhip64\.so\.(\d+)")
 FIRST_VERSION, MAPPINGS_SUPPORTED = 60000000, 89  # native/hip/fence_map.c
 CHECKED = "gpudx's hooks are checked against ROCm's headers and a simulated runtime, not yet on AMD hardware"
-COVERED = ((5, 2), (7, 2))  # schema/hip.toml
 EXPECT = {
     5: "--fence uses red zones, which show writes outside an allocation but no reads; memory in pools is not fenced",
     6: "--fence stops accesses at pages where the device supports virtual memory management",
@@ -43,10 +45,13 @@ def main() -> int:
 
 
 def found() -> Iterator[str]:
-    """Names as the loader finds them, then files below ROCm's own folders, the newest first."""
+    """Names as the loader finds them, then files in ROCm's own folders, the newest first."""
     yield from NAMES
-    for pattern in PLACES:
-        yield from sorted(map(str, Path("/").glob(f"{pattern.lstrip('/')}/libamdhip64.so.[0-9]")), reverse=True)
+    own = os.environ.get("ROCM_PATH")
+    folders = [*([Path(own, "lib")] if own else []), *(one for pattern in PLACES for one in Path("/").glob(pattern.lstrip("/")))]
+    for folder in folders:
+        numbered = [(int(match[1]), path) for path in folder.glob("libamdhip64.so.*") if (match := NUMBERED.fullmatch(path.name))]
+        yield from (str(path) for _, path in sorted(numbered, reverse=True))
 
 
 def expectations(major: int, minor: int, missing: list[str]) -> Iterator[str]:
