@@ -127,7 +127,7 @@ def test_out_of_bounds_in_full() -> None:
     assert first.where == Location("scale(float *, int)", 0x90, "scale.cu:12")
     assert (first.block, first.thread, first.address) == ((0, 0, 0), (0, 0, 0), 0x7F0000000400)
     assert first.nearest is not None and str(first.nearest).startswith(
-        "1 bytes after the nearest allocation at 0x7f0000000000"
+        "1 byte after the nearest allocation at 0x7f0000000000"
     )
     assert first.past_end == 0  # the tool counts from 1
     assert first.host == (HostFrame("run(int)", "app", 0x1234), HostFrame("main", "app", 0x5678))

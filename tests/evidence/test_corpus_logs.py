@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from support.typed import written
 
+from gpudx.diagnose.issue import answer, without_prose
 from gpudx.diagnose.logs import Explained, explain
 from gpudx.evidence._lines import chunks
 from gpudx.evidence.logs._fold import read_log
@@ -124,3 +125,20 @@ def test_documents_about_failures(path: Path) -> None:
         (entry,) = told.diagnosis
         assert entry.cause == "device-trap" and "A tensor-core load uses memory of a single thread" in entry.summary
         assert any("also reported by compute-sanitizer" in fact.text for fact in entry.evidence), "one fault, two tools"
+
+
+# By the number of the document: what the answer to it must say.
+ANSWERS = {
+    "000": ("crashed in clSetKernelArg, on the host", "294,912 bytes"),
+    "001": ("may be one fault", "noticed at RoPE Q", "grep -F"),
+    "002": ("may be one fault", "hipMemcpy only returned it", "noticed at RoPE Q", "the sizes of the buffers"),
+    "003": ("A tensor-core load uses memory of a single thread", "the compiler warned"),
+    "004": ("Runs of the same 219 tests", "gpudx flake", "which by its name launches no kernel"),
+}
+
+
+@pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.stem[:3])
+def test_the_answer_agrees_with_what_was_really_wrong(path: Path) -> None:
+    text = path.read_text()
+    told = answer(text, explain([without_prose(text, read_log(path.name, chunks(path)))]))
+    assert [part for part in ANSWERS.get(path.name[:3], ()) if part not in told] == []

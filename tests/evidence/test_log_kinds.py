@@ -282,7 +282,7 @@ def test_a_sanitizer_record_whose_first_line_lost_its_mark() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("Uninitialized __global__ memory read of size 4 bytes", "fold reads 4 bytes of global memory that were never written."),
+        ("Uninitialized __global__ memory read of size 4 bytes", "fold reads 4 bytes of uninitialized global memory."),
         ("Barrier error detected. Divergent thread(s) in warp.", "fold uses a barrier wrongly (Barrier error detected: Divergent"),
         ("Trace/breakpoint trap", "fold executes a trap instruction."),
         ("Malloc/Free error encountered : Double free", "fold uses the device's heap wrongly (Malloc/Free error"),
@@ -320,3 +320,12 @@ def test_exceptions_of_the_hardware_have_their_own_causes(line: str, cause: str)
 def test_a_sanitizer_that_could_not_start() -> None:
     found = findings("========= Error: Unable to find injection library libfold.so\n")
     assert found[0].id == "sanitizer-did-not-run"
+
+
+def test_a_null_pointer_that_was_indexed() -> None:
+    record = f"========= Invalid __global__ read of size 4 bytes\n{REST}=========     Address 0x4080 is out of bounds\n"
+    (entry,) = explained(record).diagnosis
+    assert entry.cause == "null-pointer" and "at address 0x4080 (null plus 16,512 bytes)" in entry.summary
+    for other in (record.replace("0x4080", "0x7f0000004080"), record.replace("__global__", "__shared__")):
+        (entry,) = explained(other).diagnosis
+        assert entry.cause == "out-of-bounds-access" and "null" not in entry.summary

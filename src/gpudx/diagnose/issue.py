@@ -55,7 +55,7 @@ _TAG = re.compile(r"\[(\w{3,60})\]")
 # "RoPE Q launch failed: an illegal memory access": what was being checked when the error was noticed.
 _CHECKED = re.compile(
     r"(?<![A-Za-z])([A-Z]\w*(?: [A-Z0-9]\w*){0,3}|(?:cuda|hip|cl)[A-Z]\w+(?: [A-Z0-9]\w*)?) (?:kernel |launch ){0,2}failed\b.{0,40}?"
-    r"(?:illegal (?:memory )?(?:access|address)|unspecified launch failure|launch timed out|misaligned address|OUT_OF_RESOURCES)",
+    r"(?:illegal (?:memory )?(?:access|address)|unspecified launch failure|launch timed out|misaligned address)",
 )
 _CULPRIT = re.compile(
     r"root[ _]?cause|\bbug (?:is|lies)|\bfault\b|\bfalla\b|\bguilty\b|\bculprit\b|\bis (?:wrong|broken|upstream)\b|原因|원인",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gpudx.model import Severity
-from gpudx.text import triple
+from gpudx.text import plural, triple
 
 Kind = Literal[
     "invalid-read", "invalid-write", "invalid-atomic", "invalid-access", "misaligned-access", "uninitialised-read",
@@ -17,6 +17,7 @@ Kind = Literal[
 Status = Literal["clean", "errors", "did not run", "cut off", "incomplete"]
 Side = Literal["before", "after", "inside"]
 Dim = tuple[int, int, int]
+LOWEST = 1 << 20  # of the addresses that a driver gives to memory of the device
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Nearest:
     size: int
 
     def __str__(self) -> str:
-        far = f"{self.distance:,} bytes"
+        far = plural(self.distance, "byte")
         ways = {"inside": "inside", "before": f"{far} before", "after": f"{far} after"}
         return f"{ways[self.side]} the nearest allocation at {self.address:#x} of size {self.size:,} bytes"
 
@@ -89,6 +90,11 @@ class Record:
     host_at: str | None = None  # when the host stack was saved
     device: tuple[str, ...] = ()  # calling device functions
     notes: tuple[str, ...] = ()  # lines that were not understood
+
+    @property
+    def near_null(self) -> bool:
+        """Is it an address that no allocation has, so that a null pointer was indexed?"""
+        return self.space == "global" and self.address is not None and self.address < LOWEST
 
     @property
     def past_end(self) -> int | None:

@@ -244,7 +244,7 @@ def _message(fault: Fault) -> str:
     said = first.text.rstrip(".").replace(". ", ": ")
     if fault.kind == "uninitialised-read":
         size = plural(first.size or 0, "byte")
-        return f"{kernel} reads {size} of {space or 'device'} memory that were never written{where}."
+        return f"{kernel} reads {size} of uninitialized {space or 'device'} memory{where}."
     deeds = {
         "barrier": f"uses a barrier wrongly ({said})",
         "deadlock": f"is stuck at a barrier ({said})",
@@ -277,6 +277,8 @@ def _how(fault: Fault) -> str:
     if fault.kind == "misaligned-access":
         return "at an address that is not a multiple of that size"
     nearest, past, reason = fault.first.nearest, fault.first.past_end, fault.first.reason
+    if fault.first.near_null:
+        return f"at address {fault.first.address:#x} (null plus {plural(fault.first.address or 0, 'byte')})"
     if nearest and past is not None and 0 <= past < nearest.size + NEAR:
         away = plural(past, "byte") if past else "right"
         return f"{away} past the end of an allocation of {plural(nearest.size, 'byte')}"
@@ -301,7 +303,7 @@ def _sentences(report: Report, fault: Fault) -> Iterator[str]:
     if fault.addresses:
         yield _counted("address", fault.addresses, "addresses") + (f", {first.reason}" if first.reason else "")
     if first.nearest:
-        yield f"the first is {first.nearest}"
+        yield f"{'the first' if fault.count > 1 else 'it'} is {first.nearest}"
     if fault.hazards > fault.count:
         yield plural(fault.hazards, "hazard")
     if fault.doubt:

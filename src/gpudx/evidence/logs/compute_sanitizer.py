@@ -147,7 +147,7 @@ def _event(finding: Finding, kind: str, line: int, text: str = "", record: Recor
         kind=kind,
         role="ending" if finding.severity == "info" else "report" if late else "refusal" if kind in HOST else "fault",
         message=finding.message,
-        causes=("device-error-reported",) if late else tuple(filter(None, (_cause(kind, text),))),
+        causes=("device-error-reported",) if late else _causes(kind, text, record),
         sure=not late,
         noticed=(record.api or "") if late and record else "",
         next=_next.SANITIZE,
@@ -159,9 +159,12 @@ def _event(finding: Finding, kind: str, line: int, text: str = "", record: Recor
     )
 
 
-def _cause(kind: str, text: str) -> str:
+def _causes(kind: str, text: str, record: Record | None) -> tuple[str, ...]:
+    """What the record shows, then what other tools may call it."""
     exceptions = EXCEPTIONS if kind == "hardware-exception" else ()
-    return next((cause for word, cause in exceptions if word in text.lower()), CAUSES.get(kind, ""))
+    cause = next((cause for word, cause in exceptions if word in text.lower()), CAUSES.get(kind, ""))
+    null = record is not None and record.near_null and cause == "out-of-bounds-access"
+    return ("null-pointer", cause) if null else (cause,) if cause else ()
 
 
 def _reported(finding: Finding, record: Record) -> Finding:
