@@ -18,6 +18,7 @@ from gpudx.kernel_checks.syntax import Tree
 
 EVERYTHING = frozenset(ALL)
 AS_TYPE = [f"-Das_{name}(x)=__builtin_astype((x), {name})" for name in ("uint", "ulong", "float", "double")]  # drivers' headers have them
+CL3 = "/* OpenCL C 3.0 */ "
 GOOD = "__kernel void k(__global float *a, int n) { int i = get_global_id(0); if (i < n) a[i] += 1.0f; }\n"
 
 
@@ -240,6 +241,13 @@ def test_pointers_in_structs_that_can_change_unseen_are_counted_as_unchecked(hel
     assert done.kernels[0].unchecked > 0
 
 
+def test_a_field_of_what_a_function_returns_is_no_access() -> None:
+    helper = "typedef struct { float re, im; } C;\nC twice(C c) { c.re *= 2; return c; }\n"
+    done = plan(helper + "__kernel void k(__global C *a) { a[0].re = twice(a[1]).im + (twice(a[2])).re; }\n")
+    Tree(done.text, 120, 64, [])
+    assert (done.kernels[0].checked, done.kernels[0].unchecked) == (3, 0)
+
+
 def test_a_pointer_that_moves_is_checked_against_all_of_its_origins() -> None:
     done = plan("__kernel void k(__global int *a, __global int *b, int n) { __global int *p = n ? a : b; *p++ = 1; atomic_inc(p++); }\n")
     Tree(done.text, 120, 64, [])
@@ -266,11 +274,21 @@ def test_what_a_constant_loop_proves_is_not_checked() -> None:
         ("__kernel void gdx_k(__global int *a) { a[0] = 1; }\n", "gdx_"),
         ("__kernel void k(__global int *a) { int gdx = 1; a[0] = gdx; }\n", "gdx_"),
         ("__kernel void k(__global int *a) { vendor_builtin(a); }\n", "libclang says"),
+        (CL3 + "__global int last[4];\n__kernel void k(__global int *a) { a[0] = last[1]++; }\n", "last keeps its value"),
+        (CL3 + "int last;\n__kernel void k(__global int *a) { a[0] = last++; }\n", "last keeps its value"),
+        (CL3 + "__global const int *at;\n__kernel void k(__global int *a) { a[0] = *at; }\n", "at keeps its value"),
+        (CL3 + "__kernel void k(__global int *a) { static __global int calls; a[0] = calls++; }\n", "calls keeps its value"),
     ],
 )
 def test_reasons(source: str, why: str) -> None:
     with pytest.raises(Unsupported, match=why):
-        plan(source)
+        plan(source, options="-cl-std=CL3.0" if source.startswith(CL3) else "")
+
+
+def test_tables_of_the_program_are_checked() -> None:
+    tables = "__global const int table[4] = { 1, 2, 3, 4 };\nconst int other[2] = { 1, 2 };\n"
+    done = plan(tables + "__kernel void k(__global int *a) { a[0] = table[a[1]] + other[a[2]]; }\n", options="-cl-std=CL3.0")
+    assert done.kernels[0].checked == 5 and done.kernels[0].unchecked == 0
 
 
 def hostile() -> dict[str, str]:

@@ -94,7 +94,8 @@ def test_memory_that_is_no_plain_buffer(tmp_path: Path, platform: dict[str, str]
     case = json.loads((tmp_path / "case" / "case.json").read_text())
     why = "1 OpenCL program ran without checks: it is made from a binary, not from source."
     assert why in case["not_checked"]
-    assert "1 program or kernel ran without checks" in checked.stderr
+    assert any("table keeps its value between launches" in text for text in case["not_checked"]) == ("kept" in plain.stdout)
+    assert re.search(r"\d (program or kernel|programs or kernels) ran without checks", " ".join(checked.stderr.split()))
 
 
 @pytest.mark.timeout(600)

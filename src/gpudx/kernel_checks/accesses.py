@@ -23,7 +23,7 @@ class Accesses(Arithmetic):
 
     def access(self, node: Node, how: int) -> str:
         """An lvalue that is read or written; with ADDRESS only its address is of interest."""
-        if how == ADDRESS or self._is_array(node):
+        if how == ADDRESS or self._is_array(node) or self._path(node)[-1].kind == "CALL_EXPR":  # the result of a call is in no memory
             return self._parts(node)
         zero = self._zero(node)
         if how == READ and zero and self.pure(node) and not self._nested(node):

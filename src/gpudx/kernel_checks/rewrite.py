@@ -46,6 +46,7 @@ CHECKING = re.compile(r"\bgdx_(?:at|at_a|span|ix|p[glcpx])\(")
 # Intel's compiler for CPUs puts work-items into vectors, and a call out of line then takes each of them out again: with it, a kernel
 # that follows its accesses took twice as long.
 ONE_BY_ONE = "__attribute__((intel_vec_len_hint(1))) "
+CONST = re.compile(r"\bconst\b")
 ARGUMENT_SPACES = {"l": "local", "c": "constant"}
 
 
@@ -123,6 +124,7 @@ class Rewriter(Statements):
     def _collect(self) -> None:
         for node in self.tree.declarations:
             if node.kind == "VAR_DECL":
+                self._refuse_state(node)
                 self.globals[node.number] = node
             if node.kind != "FUNCTION_DECL" or node.name in self.tree.unused:
                 continue
@@ -144,11 +146,19 @@ class Rewriter(Statements):
                 if not function.has_barrier and any(self.functions[name].has_barrier for name in function.calls):
                     function.has_barrier = changed = True
 
+    def _refuse_state(self, variable: Node) -> None:
+        """A variable in global memory keeps its value from launch to launch. The program's own kernels, of which some run as they are, and
+        the rewritten ones would have one each."""
+        own = variable.type.spelling.rpartition("*")[2]
+        if qualifier(variable.type) == "g" and not CONST.search(own):
+            raise Unsupported(f"the variable {variable.name} keeps its value between launches, and a rewritten kernel would have another")
+
     def _study(self, function: Function) -> None:
         for param in function.params:
             function.variables[param.number] = param
         for node in function.body.walk():
             if node.kind == "VAR_DECL":
+                self._refuse_state(node)
                 function.variables[node.number] = node
                 init = self.initial(node)
                 if init is not None and (self._is_pointer(node) or self._is_struct(node)):

@@ -1,5 +1,5 @@
 """Memory that is no plain buffer: shared virtual memory, parts of buffers, images, copies into local memory, queues out of order,
-several queues, kernels from binaries. Kernels whose name ends with _faulty have a fault, all others have none."""
+several queues, variables of a program, kernels from binaries. Kernels whose name ends with _faulty have a fault, all others have none."""
 
 from __future__ import annotations
 
@@ -37,6 +37,11 @@ __kernel void picture(read_only image2d_t from, __global float4 *out) {
   out[y * 4 + x] = read_imagef(from, s, (int2)(x, y));
 }
 """
+KEPT = """
+__global float table[16];
+__kernel void change(__global float *out) { int i = get_global_id(0); table[i] = i; out[i] = 0.0f; }
+__kernel void show(__global float *out, int step) { int i = get_global_id(0); out[i] = table[i * step % 16]; }
+"""
 
 
 def main() -> None:
@@ -55,6 +60,9 @@ def main() -> None:
         picture(context, queue, kernels)
     if device.svm_capabilities & cl.device_svm_capabilities.COARSE_GRAIN_BUFFER:
         shared(context, kernels, data)
+    features = {one.name.rstrip("\0") for one in device.opencl_c_features} if "OpenCL 3" in device.version else set()
+    if "__opencl_c_program_scope_global_variables" in features:
+        kept(context, queue)
     binary(context, device, program, data)
 
 
@@ -113,6 +121,15 @@ def shared(context, kernels, data) -> None:  # type: ignore[no-untyped-def]
     queue.finish()
     with out.map_ro(queue) as host:
         print("shared", host[:63].sum())
+
+
+def kept(context, queue) -> None:  # type: ignore[no-untyped-def]
+    """A variable that one kernel changes and another one reads; the sizes prove the first one."""
+    out = cl.Buffer(context, cl.mem_flags.READ_WRITE, 64)
+    program = cl.Program(context, KEPT).build(["-cl-std=CL3.0"])
+    program.change(queue, (16,), None, out).wait()
+    program.show(queue, (16,), None, out, np.int32(1)).wait()
+    print("kept", read(queue, out, 16).sum())
 
 
 def binary(context, device, program, data) -> None:  # type: ignore[no-untyped-def]
