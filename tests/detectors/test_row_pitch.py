@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from support.opencl import OpenCL
 from test_host_block import logged
 
 from gpudx.detectors.row_pitch import ID, Rectangle, _expected
-from support.opencl import OpenCL
 
 BLOCK = 0x10000
 

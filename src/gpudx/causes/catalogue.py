@@ -320,8 +320,8 @@ NCCL does not check this. The job hangs, crashes, or goes on with wrong numbers.
         fix=("Let each queue do the work that others wait for before the work that waits for others.",),
         predicts=(("recorded", "a command whose callback completes user events is queued behind one that waits for such an event"),),
         kind=FIXED,
-        about="""A queue that works in order stands at a command that waits for a user event. The callback that would complete the event is of a
-command behind it, so that neither goes on.
+        about="""A queue that works in order stands at a command that waits for a user event. The callback that would complete the event is
+of a command behind it, so that neither goes on.
 """,
     ),
     Cause(

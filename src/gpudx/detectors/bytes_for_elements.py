@@ -213,8 +213,8 @@ def _read(facts: Facts, run: Run, obj: int, reads: NDArray[np.void]) -> Finding 
         evidence=(
             Evidence(f"{count:,} x {element} bytes = {size:,}, the size of {label}", (site.number,)),
             Evidence(
-                f"kernel {wrote.kernel} (launch {wrote.launch}) has {count:,} work-items, one for each element of {label}, which it is passed "
-                f"as argument {wrote.argument} ({declared.type} {declared.name})",
+                f"kernel {wrote.kernel} (launch {wrote.launch}) has {count:,} work-items, one for each element of {label}, which it is "
+                f"passed as argument {wrote.argument} ({declared.type} {declared.name})",
                 (wrote.number,),
             ),
             Evidence(f"the last {plural(size - count, 'byte')} of {label} were never read back", (site.number,)),

@@ -155,8 +155,8 @@ def _in_circle(facts: Facts, circle: Circle) -> str:
     name = f"callback {circle.callback.name}" if circle.callback.name else "callback"
     before, behind = (placed(site_of(facts, p)) for p in (circle.before, circle.behind))
     return (
-        f"The program hung in a circle: {before} waits for {_which(facts, circle.event)}. The {name} completes such events when {behind} has "
-        "ended, but this command is behind the waiting one in the same in-order queue."
+        f"The program hung in a circle: {before} waits for {_which(facts, circle.event)}. The {name} completes such events when {behind} "
+        "has ended, but this command is behind the waiting one in the same in-order queue."
     )
 
 

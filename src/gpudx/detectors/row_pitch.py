@@ -113,7 +113,8 @@ def _finding(facts: Facts, same: list[Rectangle], pitch: int) -> Finding:
         evidence=(
             Evidence(f"with rows of {one.pitch:,} bytes the block would hold {whole}", (site.number,)),
             Evidence(
-                f"the call copies {one.rows:,} rows of {one.width:,} bytes, from byte {one.begin:,} of row {one.first_row:,} on", (site.number,)
+                f"the call copies {one.rows:,} rows of {one.width:,} bytes, from byte {one.begin:,} of row {one.first_row:,} on",
+                (site.number,),
             ),
         ),
         site=site,

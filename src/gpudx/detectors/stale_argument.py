@@ -138,8 +138,8 @@ def _stale_buffer(facts: Facts, one: Kept, passed: int, missed: I64) -> Finding:
         id=ID,
         severity="error",
         message=(
-            f"Kernel {name} was passed {facts.objects.label(passed)} as {what} in all {len(one.launches):,} launches: {placed(setter)} set it "
-            f"before the first one, and nothing set it again. {capital(labels)}, which the program reads back, {never}."
+            f"Kernel {name} was passed {facts.objects.label(passed)} as {what} in all {len(one.launches):,} launches: {placed(setter)} set "
+            f"it before the first one, and nothing set it again. {capital(labels)}, which the program reads back, {never}."
         ),
         evidence=(
             Evidence(f"{_arguments(one.renewed)} set again after the first launch, argument {one.index} was not", (setter.number,)),
@@ -221,7 +221,9 @@ def _stale_number(facts: Facts, one: Kept, index: int, number: int, element: int
         ),
         evidence=(
             Evidence(f"the writes before the earlier launches had {number * element:,} bytes = {number:,} x {element}"),
-            Evidence(f"the write before launch {launch.launch} has {size:,} bytes: {number * element - size:,} bytes are old", (write.number,)),
+            Evidence(
+                f"the write before launch {launch.launch} has {size:,} bytes: {number * element - size:,} bytes are old", (write.number,)
+            ),
         ),
         site=launch,
         others=(setter, write),
