@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from support.cuda_world import CudaWorld
-from support.detecting import Look
+from support.detecting import Look, Make
+from support.synthetic import GLOBAL, Arg, World
 
 from gpudx.model import Finding
 
@@ -87,3 +88,35 @@ def test_a_variable_of_a_module(cuda: CudaWorld, look: Look, copied: int, loud: 
     assert bool(found) is loud
     if found:
         assert found[0].severity == "warning" and "wrote 64 of 256 bytes of variable c_taps" in found[0].message
+
+
+def _histogram(world: World, *sizes: int, items: int = N, type_: str = "uint*") -> None:
+    kernel, memory = world.kernel("prefix", [Arg(type_, "p", GLOBAL)]), world.buffer(4 * N)
+    world.set_arg(kernel, 0, memory)
+    world.launch(kernel, (items,))
+    for size in sizes:
+        world.call("clEnqueueReadBuffer", queue=world.queue, buffer=memory, blocking=1, size=size, ptr=0x7F0000001000)
+
+
+def test_a_read_of_elements(world: Make, look: Look) -> None:
+    process = world()
+    _histogram(process, N)
+    (one,) = of(look(process, "exit", exit_code=1))
+    assert one.severity == "error" and "read back 1,000 of 4,000 bytes of buffer #1" in one.message
+    assert [found.severity for found in of(look(process, "passed"))] == ["warning"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "items", "type_"),
+    [
+        ((4 * N,), N, "uint*"),  # all of it
+        ((N // 2,), N, "uint*"),  # another part
+        ((N, 4 * N), N, "uint*"),  # a part, and later all of it
+        ((N,), N // 4, "uint*"),  # the kernel writes only this part
+        ((N,), N, "double*"),  # elements of another size
+    ],
+)
+def test_reads_that_are_meant_are_silent(world: Make, look: Look, sizes: tuple[int, ...], items: int, type_: str) -> None:
+    process = world()
+    _histogram(process, *sizes, items=items, type_=type_)
+    assert not of(look(process, "exit", exit_code=1))

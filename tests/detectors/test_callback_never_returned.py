@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from support.detecting import Look, Make
-from support.opencl import OpenCL, waits
+from support.opencl import OpenCL, Until, waits
 from support.synthetic import GLOBAL, Arg, World
 
 from gpudx.detectors.callback_never_returned import ID
+from gpudx.detectors.hang import PATIENCE_S
 from gpudx.diagnose import diagnose
 from gpudx.model import Finding, Outcome
+from gpudx.trace import Trace
 
 EVENT, FUNCTION, DRIVER = 0x5000, 0x400100, 9
 TIMEOUT = {"duration_s": 10.0}
@@ -29,6 +33,17 @@ def _called(world: World, *, returned: bool = False) -> None:
 def _finish(world: World, tid: int = 1) -> None:
     world.call("clFinish", queue=world.queue, tid=tid, open_=True)
     world.header.update(ended=0)
+
+
+def _for(seconds: float, until: Until) -> Until:
+    """A callback counts once it has taken so long."""
+    since: list[float] = []
+
+    def held(trace: Trace) -> bool:
+        since.extend([time.monotonic()] if until(trace) else [])
+        return bool(since) and time.monotonic() - since[0] > seconds
+
+    return held
 
 
 def _of(found: list[Finding]) -> list[Finding]:
@@ -61,7 +76,7 @@ def test_a_wait_inside_the_callback(world: Make, look: Look) -> None:
 
 
 def test_in_a_real_program(opencl: OpenCL) -> None:
-    finding = opencl.run("hanging", "callback", until=waits("clFinish", 2)).only(ID)
+    finding = opencl.run("hanging", "callback", until=_for(2 * PATIENCE_S, waits("clFinish", 2))).only(ID)
     assert finding.site is not None and finding.site.call == "clFinish"
     assert "the callback held_up" in finding.message
 

@@ -103,6 +103,37 @@ def test_in_a_real_program(opencl: OpenCL) -> None:
     assert "waits for it" in finding.message and "kernel scale" in finding.message
 
 
+def _exchange(world: World, *, completes: bool) -> None:
+    """A launch whose callback completes user events; its second turn is queued behind the write that waits for one."""
+    first, second, sent, again, function = _user_event(world), _user_event(world), 0x5000, 0x6000, 0x400100
+    _launch(world, event=sent)
+    world.call("clSetEventCallback", event=sent, notify=function)
+    world.call("note_callback", event=sent, notify=function, complete=1, tid=2, ticks=100)
+    world.call("clSetUserEventStatus", event=first, tid=2 if completes else 3, begin=world._now - 50)
+    world.call("clFinish", queue=world.queue)
+    _write(world, second)
+    _launch(world, event=again)
+    world.call("clSetEventCallback", event=again, notify=function)
+    _finish(world)
+
+
+def test_a_circle_of_a_queue_and_a_callback(world: Make, look: Look) -> None:
+    process = world()
+    _exchange(process, completes=True)
+    found = look(process, "timeout", **TIMEOUT)
+    (finding,) = _of(found)
+    assert finding.causes == ("circular-wait",) and "hung in a circle" in finding.message
+    assert finding.site is not None and finding.site.call == "clEnqueueNDRangeKernel"
+    assert diagnose(found, Outcome("timeout", ""))[0].status == "confirmed"
+
+
+def test_a_callback_that_completed_nothing_makes_no_circle(world: Make, look: Look) -> None:
+    process = world()
+    _exchange(process, completes=False)
+    (finding,) = _of(look(process, "timeout", **TIMEOUT))
+    assert finding.causes == (ID,)
+
+
 # ---- silent ----
 
 

@@ -314,6 +314,17 @@ NCCL does not check this. The job hangs, crashes, or goes on with wrong numbers.
 """,
     ),
     Cause(
+        id="circular-wait",
+        title="Commands and user events wait for each other",
+        refutes_if="The event is completed, and the wait returns, with a larger --timeout.",
+        fix=("Let each queue do the work that others wait for before the work that waits for others.",),
+        predicts=(("recorded", "a command whose callback completes user events is queued behind one that waits for such an event"),),
+        kind=FIXED,
+        about="""A queue that works in order stands at a command that waits for a user event. The callback that would complete the event is
+of a command behind it, so that neither goes on.
+""",
+    ),
+    Cause(
         id="rank-missing",
         title="A rank never reached a collective in which the others wait",
         refutes_if="The named rank would have issued the collective.",

@@ -1,4 +1,4 @@
-"""A copy or fill was passed a number of elements where it takes bytes, so that only the first part of a buffer was written.
+"""A copy or fill was passed a number of elements where it takes bytes, so that only the first part of a buffer was written or read back.
 
 cudaMemcpy, cudaMemset, cudaMemcpyToSymbol, hipMemcpy and clEnqueueWriteBuffer count bytes. `n` instead of `n * sizeof(float)` writes the
 first quarter; the rest keeps what it held, which is often zeros, so that results are merely wrong.
@@ -15,10 +15,14 @@ Reported where the numbers agree: the bytes written from the start are the numbe
 rest before a kernel is passed the buffer, and that launch is passed the same number. An error where the element's size is known from the
 kernel's declaration; a warning where it is not, of fills (the kernel may write the buffer anyway), and of variables of a module, which
 programs also set in part.
+
+Of reads back to the host: each of them takes as many bytes from the start as the buffer has elements, and the last launch before the
+first read may write the buffer, with one work-item for each element of the declared type. A warning where the program passed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import chain, islice
 
@@ -53,7 +57,7 @@ LIKELY = (4, 8)  # where no declaration says it
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per buffer and per variable."""
-    yield from islice(chain(_buffers(facts), _variables(facts)), MOST)
+    yield from islice(chain(_buffers(facts), _variables(facts), _read_back(facts, run)), MOST)
 
 
 def _buffers(facts: Facts) -> Iterator[Finding]:
@@ -168,4 +172,57 @@ def _variable(facts: Facts, obj: int, written: np.void) -> Finding:
         allocation=allocation_of(facts, obj),
         causes=(ID,),
         facts=(("call", site.call), ("variable", name)),
+    )
+
+
+def _read_back(facts: Facts, run: Run) -> Iterator[Finding]:
+    """Buffers that the program reads back only up to the byte whose number is that of their elements."""
+    table, objects = uses(facts), facts.objects.table
+    to_host = np.array([bool(call.host) and bool(call.reads) and call.does == "copy" for call in facts.trace.schema.calls])
+    reads = table[(table["argument"] < 0) & ((table["how"] & WRITE) == 0)]
+    back = reads[to_host[facts.trace.call[reads["position"]]]]
+    sizes = objects["size"][back["object"]]
+    fits = np.any([back["end"] * np.uint64(one) == sizes for one in ELEMENTS], axis=0) & (back["begin"] == 0) & (back["end"] >= LEAST)
+    for obj in np.unique(back["object"][fits]).tolist():
+        mine = reads[reads["object"] == obj]
+        if len(np.unique(mine["end"])) == 1 and not mine["begin"].any() and (finding := _read(facts, run, obj, mine)):
+            yield finding
+
+
+def _read(facts: Facts, run: Run, obj: int, reads: NDArray[np.void]) -> Finding | None:
+    table, position, size = uses(facts), int(reads["position"][0]), int(facts.objects.table["size"][obj])
+    count = int(reads["end"][0])
+    launched = table[(table["object"] == obj) & (table["argument"] >= 0) & ((table["how"] & WRITE) != 0) & (table["position"] < position)]
+    launch = facts.launches.at_position(int(launched["position"][-1])) if len(launched) else None
+    info = facts.launches.info(launch) if launch is not None else None
+    declared = info.args.get(int(launched["argument"][-1])) if info else None
+    if launch is None or declared is None or declared.element is None or declared.element * count != size:
+        return None
+    items = math.prod(n for n in facts.launches.geometry(launch)[0] if n)
+    if items != count:
+        return None
+    site, wrote = facts.sites.at(position), facts.sites.at(int(launched["position"][-1]), argument=int(launched["argument"][-1]))
+    label, element = facts.objects.label(obj), declared.element
+    return Finding(
+        id=ID,
+        severity="error" if run.failed else "warning",
+        message=(
+            f"{site.call} (call {site.number}) read back {count:,} of {size:,} bytes of {label}; {count:,} is its number of "
+            f"{element}-byte elements: the call takes bytes."
+        ),
+        evidence=(
+            Evidence(f"{count:,} x {element} bytes = {size:,}, the size of {label}", (site.number,)),
+            Evidence(
+                f"kernel {wrote.kernel} (launch {wrote.launch}) has {count:,} work-items, one for each element of {label}, which it is "
+                f"passed as argument {wrote.argument} ({declared.type} {declared.name})",
+                (wrote.number,),
+            ),
+            Evidence(f"the last {plural(size - count, 'byte')} of {label} were never read back", (site.number,)),
+        ),
+        site=site,
+        others=(wrote,),
+        allocation=allocation_of(facts, obj),
+        count=len(reads),
+        causes=(ID,),
+        facts=(("call", site.call), ("kernel", wrote.kernel or ""), ("way", "read")),
     )

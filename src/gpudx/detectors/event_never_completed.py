@@ -13,6 +13,9 @@ Example:
 
 Fix it by completing the event on every path; a negative status ends the commands that wait for it with an error.
 
+The event may be completed by a callback of a command that is itself behind the wait: a circle, which is named where the same callback
+completed other user events before. Then the order of the commands is what to change.
+
 Not reported if the program might still have completed the event: another thread waits for other work, or a callback of other
 work is registered.
 """
@@ -20,6 +23,7 @@ work is registered.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,6 +33,7 @@ from gpudx.detectors._user_events import MOST_COMMANDS, forgotten_events, held_b
 from gpudx.detectors._words import of_kind, placed, site_of, sites_of
 from gpudx.detectors.hang import is_stopped, is_wait, waited
 from gpudx.facts import Facts
+from gpudx.facts.callbacks import Waiting, waiting_callbacks
 from gpudx.facts.stuck import work_name
 from gpudx.model import Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import FIXED
@@ -45,6 +50,7 @@ CAUSE = Cause(
     predicts=(("recorded", "the hanging wait depends on a user event that no call completed"),),
     kind=FIXED,
 )
+CIRCLE = "circular-wait"
 PLACES = 3  # lines that complete other events
 BECAUSE = (
     "The wait cannot return before this event is complete, and no call completed it before the program was stopped."
@@ -85,6 +91,29 @@ def _has_ended(facts: Facts, command: int) -> bool:
     return bool(queue) and command not in pending(facts, int(queue or 0), len(facts.trace))
 
 
+@dataclass(frozen=True)
+class Circle:
+    """A command whose callback completes user events, behind a command in its queue that waits for one that nothing completed."""
+
+    callback: Waiting
+    behind: int
+    before: int
+    event: int  # the call that made the event
+
+
+def _circle(facts: Facts) -> Circle | None:
+    forgotten = forgotten_events(facts)
+    completing = set(signals(facts)[0].tolist())
+    for one in waiting_callbacks(facts):
+        maker = maker_of(facts, one.event, one.registered) if completing & set(one.calls) else None
+        held = held_by_program(facts, maker, forgotten) if maker is not None else {}
+        own = facts.trace.record(maker).get("queue") if maker is not None else None
+        blocked = [(call, event) for event, call in held.items() if call != maker and facts.trace.record(call).get("queue") == own]
+        if maker is not None and blocked:
+            return Circle(one, maker, *min(blocked))
+    return None
+
+
 def completed_at(facts: Facts, source: str) -> list[Site]:
     """The calls that completed the user events which this line created: where a run that passed does what another one left out."""
     made, handles = user_events(facts)
@@ -102,22 +131,38 @@ def _finding(facts: Facts, run: Run, wait: int, held: dict[int, int]) -> Finding
     command = held[maker]
     what = _what(facts, command)
     through = "" if command == wait else f", and {placed(end)} waits for that command"
+    circle = _circle(facts)
+    message = (
+        f"The program hung because nothing completed {_which(facts, maker)} that {placed(event)} created: "
+        f"{placed(site_of(facts, command))}{what} waits for it{through}."
+    )
     return Finding(
         id=ID,
         severity="error",
-        message=(
-            f"The program hung because nothing completed {_which(facts, maker)} that {placed(event)} created: "
-            f"{placed(site_of(facts, command))}{what} waits for it{through}."
-        ),
+        message=_in_circle(facts, circle) if circle else message,
         evidence=(*_events(facts, maker, len(held)), *_waiting(facts, run, wait)),
-        site=event,
-        others=sites_of(facts, dict.fromkeys((wait, command))),
-        causes=(ID,),
+        site=site_of(facts, circle.behind) if circle else event,
+        others=sites_of(facts, dict.fromkeys((wait, command, maker))),
+        causes=(CIRCLE if circle else ID,),
         facts=(("call", event.call), ("command", facts.trace.info(command).name), ("wait", end.call)),
         because=BECAUSE,
         inevitable=True,
-        steps=_steps(facts, event),
+        steps=_apart(facts, circle) if circle else _steps(facts, event),
     )
+
+
+def _in_circle(facts: Facts, circle: Circle) -> str:
+    name = f"callback {circle.callback.name}" if circle.callback.name else "callback"
+    before, behind = (placed(site_of(facts, p)) for p in (circle.before, circle.behind))
+    return (
+        f"The program hung in a circle: {before} waits for {_which(facts, circle.event)}. The {name} completes such events when {behind} "
+        "has ended, but this command is behind the waiting one in the same in-order queue."
+    )
+
+
+def _apart(facts: Facts, circle: Circle) -> tuple[str, ...]:
+    before, behind = (placed(site_of(facts, p)) for p in (circle.before, circle.behind))
+    return (f"Enqueue {behind} before {before}, or put it into another queue.",)
 
 
 def _which(facts: Facts, maker: int) -> str:

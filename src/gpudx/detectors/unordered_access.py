@@ -34,11 +34,12 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._groups import MOST
 from gpudx.detectors._overlaps import Overlap, overlap, writes
-from gpudx.detectors._words import argument, work_of
+from gpudx.detectors._words import argument, placed, work_of
 from gpudx.facts import Facts, backend_module
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.order.conflicts import Conflict
 from gpudx.facts.order.happens import MissingEdge
+from gpudx.facts.siblings import unused_siblings
 from gpudx.facts.uses import ALL
 from gpudx.model import Access, Cause, Evidence, Finding, OrderPair, Severity, Site
 from gpudx.model.cause_kinds import UNORDERED
@@ -114,6 +115,7 @@ def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int
             facts, sites, queues, label, happens.apart(*ops), table["how"][first], _waited_for(facts, sites[1].number - 1)
         ),
         evidence=(
+            *_unused(facts, conflict.memory),
             _evidence(facts, first, sites[0], queues[0]),
             _evidence(facts, second, sites[1], queues[1]),
             _no_edge(facts, ops, queues),
@@ -129,6 +131,15 @@ def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int
         access=Access(width=met.bytes, seen_by="record") if met.bytes else None,
         pair=_pair(facts, queues, edge),
     )
+
+
+def _unused(facts: Facts, memory: int) -> Iterator[Evidence]:
+    """A slot of a ring that was never used, beside one that all use."""
+    rows = unused_siblings(facts, memory)
+    if len(rows) and memory >= 0:
+        made = placed(facts.sites.at(int(facts.objects.table["born"][rows[0]])))
+        label = facts.objects.label(int(rows[0]))
+        yield Evidence(f"{label}, which {made} created like {facts.objects.label(memory)}, was never used")
 
 
 def _lasting(site: Site) -> list[tuple[str, str | int | None]]:

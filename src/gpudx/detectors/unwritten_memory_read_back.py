@@ -70,6 +70,7 @@ def _finding(facts: Facts, back: CameBack, count: int) -> Finding:
         access=Access(kind="read", width=back.bytes, offset=back.first, seen_by="poison"),
         count=count,
         causes=("read-before-write",),
+        steps=() if launches else (f"Pass {label} to the launch that should write it, or read back the buffer that it was passed.",),
         facts=(("call", site.call), ("size", str(int(facts.objects.table["size"][back.row])))),
     )
 

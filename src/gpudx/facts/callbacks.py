@@ -1,4 +1,4 @@
-"""Functions of the program that the driver called for an event, and that had not returned when the record ends."""
+"""Functions of the program that the driver calls for an event: which had not returned when the record ends, and which were not called."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudx.facts import Facts
 from gpudx.facts.symbols import pretty
@@ -21,6 +22,46 @@ class OpenCallback:
     tid: int
     name: str  # of the function, and its line as far as they are known
     complete: bool
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A callback that was registered and not called, though its function was called for other events."""
+
+    registered: int  # position
+    event: int
+    name: str
+    calls: tuple[int, ...]  # positions of the calls that it made in its earlier turns
+
+
+def waiting_callbacks(facts: Facts) -> list[Waiting]:
+    """Oldest first."""
+    trace, notes = facts.trace, facts.trace.named("note_callback")
+    note = trace.schema.by_name("note_callback")
+    if note is None or not len(notes):
+        return []
+    events, functions = (trace.field(note, name, notes) for name in ("event", "notify"))
+    inside = {int(one): _calls_inside(facts, notes[functions == one]) for one in np.unique(functions)}
+    found = []
+    for info in trace.schema.doing("callback"):
+        if info.word("event") is None or info.word("notify") is None:
+            continue
+        for position in trace.select(info).tolist():
+            words = trace.record(position)
+            called = ((events == words["event"]) & (functions == words["notify"]) & (notes > position)).any()
+            if not called and words["notify"] in inside:
+                found.append(Waiting(position, words["event"], _name(facts, words["notify"]), inside[words["notify"]]))
+    return sorted(found, key=lambda one: one.registered)
+
+
+def _calls_inside(facts: Facts, notes: NDArray[np.int64]) -> tuple[int, ...]:
+    trace, found = facts.trace, []
+    tid, begin, end = (trace.column(name) for name in ("tid", "begin", "end"))
+    for note in notes.tolist():
+        until = end[note] or np.iinfo(end.dtype).max
+        mine = (tid == tid[note]) & (begin >= begin[note]) & (begin <= until) & ~trace.is_note
+        found += np.flatnonzero(mine).tolist()
+    return tuple(found)
 
 
 def open_callbacks(facts: Facts) -> list[OpenCallback]:

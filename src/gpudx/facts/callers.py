@@ -2,7 +2,8 @@
 
 `make_buffer(context, size)` in a header has one line that creates every buffer of the program: that line says nothing, its caller's does.
 A frame counts as such a wrapper only where the record shows it: the same place made this kind of call for several chains of callers, for
-different things (buffers of different sizes, launches of different kernels, different arguments). A line of an installed header, as of
+different things (buffers of different sizes, launches of different kernels, different arguments). It is not passed over for a line that
+makes several such calls, one of which was refused: the values may be computed in the function. A line of an installed header, as of
 the C++ bindings, is never the one. Callers are known from recorded stacks, and from debug information where the wrapper was inlined;
 where they are not known, nothing is passed over.
 """
@@ -59,10 +60,23 @@ class Callers:
         if len(frames) < 2 or not own:
             return None
         wrappers, first = self._wrappers(self._trace.info(position).name), own[0]
-        at = first
+        at, crowded = first, self._crowded(position)
         while (frames[at].key in wrappers or frames[at].ends) and at - first < MOST_PASSED and at + 1 in own:
+            if frames[at + 1].source in crowded:
+                break
             at += 1  # not past a thread's entry, or an algorithm that calls back: what those called is the program's
         return Decided(frames[at].source, frames[first].source if at > first else None) if at else None
+
+    def _crowded(self, position: int) -> set[str]:
+        """Lines from which several places make a call that was refused here: they do not say which one, nor where its value comes from.
+        The function that made the call does."""
+        if not self._trace.column("status", np.array([position]))[0]:
+            return set()
+        places: dict[str, set[Hashable]] = {}
+        for other in self._trace.named(self._trace.info(position).name)[:MOST_CALLS].tolist():
+            for frame in self._frames(other):
+                places.setdefault(frame.source, set()).add(frame.key)
+        return {source for source, keys in places.items() if len(keys) > 1}
 
     def line(self, position: int) -> str | None:
         """The innermost line that is the program's own, wrapper or not; None where none is known."""

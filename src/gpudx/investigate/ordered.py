@@ -409,9 +409,8 @@ def _first_wait(facts: Facts, position: int) -> Site | None:
     later = mine[mine > position][:LATER_CALLS]
     if operation < 0 or not len(later):
         return None
-    done = facts.happens.done_before_host(np.full(len(later), operation), later)
-    at = int(done.argmax())
-    return facts.sites.at(int(later[at - 1])) if done[at] and at else None
+    done = facts.happens.done_after_host(np.full(len(later), operation), later)
+    return facts.sites.at(int(later[done.argmax()])) if done.any() else None
 
 
 def _guilty(site: Site) -> Guilty:

@@ -112,6 +112,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "wrong result": (
         RUNTIME,
         RACES,
+        HEAP,  # one run that names the line which frees the memory of a copy
         ORDER_FIRST,
         *INSIDE,
         SYNCCHECK,  # threads that miss a barrier race, too
@@ -120,7 +121,6 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         SHARED_MEMORY,
         SHARED_AGAIN,
         INITCHECK,
-        HEAP,
         HOST_MEMORY,
         ORDERED,
         POISON,

@@ -82,11 +82,25 @@ static int offset(void)
     return part[0] == 128 ? 0 : 1;
 }
 
+/* A part of a frame, by the stride of its rows or by their width. */
+static int rectangle(void)
+{
+    enum { STRIDE = 1280, WIDTH = 1200, HEIGHT = 200 };
+    unsigned char *frame = calloc(HEIGHT, STRIDE);
+    cl_mem memory = filled_buffer(400 * 80);
+    size_t start[3] = { 0 }, from[3] = { 160, 30, 0 }, region[3] = { 400, 80, 1 };
+    check(clEnqueueWriteBufferRect(queue, memory, CL_TRUE, start, from, region, 400, 0, is("pitch") ? WIDTH : STRIDE, 0, frame, 0, NULL, NULL),
+          "clEnqueueWriteBufferRect");
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     start(argc, argv);
     if (strstr(mode, "offset"))
         return offset();
+    if (strstr(mode, "pitch"))
+        return rectangle();
     if (is("exchanged"))
         return exchanged();
     if (is("freed") || is("kept"))

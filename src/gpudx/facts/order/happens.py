@@ -113,6 +113,13 @@ class Happens:
             return np.ones(len(a), bool)
         return self._clocks.known(a, self._trace.column("begin", positions).astype(np.int64))
 
+    def done_after_host(self, a: I64, positions: I64) -> Bool:
+        """Is operation a complete when the host's call at `positions` has returned, or is that not known?"""
+        a, ends = np.asarray(a, np.int64), self._trace.column("end", np.asarray(positions, np.int64)).astype(np.int64)
+        if self.edges.blind or not len(self.ops):
+            return np.ones(len(a), bool)
+        return self._clocks.known(a, ends) & (ends != 0)
+
     # ---- words ----
 
     def why(self, a: int, b: int) -> tuple[Link, ...]:

@@ -1,0 +1,232 @@
+"""A kernel argument kept the value of an earlier launch, although the program went on to other data.
+
+Kernel objects keep their arguments: what is not set again is passed again (OpenCL 3.0 API specification, clSetKernelArg). A program
+that sets some arguments before each launch, and one only before the first, works on the first buffer, or with the first size, every
+time.
+
+Example:
+
+    for (int i = 0; i < 3; i++) {
+        clSetKernelArg(gather, 0, sizeof(cl_mem), &table[i].source);
+        if (i == 0)
+            clSetKernelArg(gather, 1, sizeof(cl_mem), &table[i].result);     // launches 2 and 3 write result 0 again
+        clEnqueueNDRangeKernel(queue, gather, 1, NULL, &n, NULL, 0, NULL, NULL);
+    }
+
+Fix it by setting the argument before each launch that needs another value.
+
+Reported of runs that failed, in two cases. A buffer is read back that nothing wrote and no launch was passed, and a kernel whose other
+buffers were set anew was passed another buffer, created by the same line with the same size, in each launch. Or a number that was set
+once is the number of elements of the earlier writes to a buffer, and the write before a later launch had fewer: the kernel is passed
+the old number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import MOST
+from gpudx.detectors._words import argument, placed, site_of
+from gpudx.facts import Facts
+from gpudx.facts.accesses import WRITE
+from gpudx.facts.allocated import allocation_of
+from gpudx.facts.given_memory import uses
+from gpudx.facts.objects import KINDS
+from gpudx.facts.siblings import siblings
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
+from gpudx.text import capital, plural, several
+
+ID = "stale-argument"
+NEEDS_EVERY_CALL = True
+CAUSE = Cause(
+    id=ID,
+    title="A kernel argument kept the value of an earlier launch",
+    refutes_if="The failure remains with the argument set before each launch.",
+    fix=("Set the argument before each launch that needs another value, or use a kernel object of its own for each value.",),
+    predicts=(("recorded", "an argument is set before the first launch only, and its neighbours before each launch"),),
+    kind=FIXED,
+)
+MOST_LAUNCHES = 10_000
+LEAST = 16  # bytes of a write: smaller numbers agree by chance
+NEVER_WRITTEN = "The program read back a buffer that nothing wrote, and the kernel was passed the same other buffer in each launch."
+I64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An argument of a kernel object that was set for the first of its launches and not again. `renewed`: arguments that were."""
+
+    launches: I64  # rows
+    index: int
+    setter: int  # position
+    renewed: tuple[int, ...]
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per argument."""
+    if run.failed and len(facts.launches) <= MOST_LAUNCHES:
+        yield from islice(chain(_buffers(facts), _numbers(facts)), MOST)
+
+
+def _kept(facts: Facts) -> Iterator[Kept]:
+    launches, given = facts.launches, facts.set_args
+    ran = np.flatnonzero((launches.status == 0) & ~launches.by_address)
+    for kernel in np.unique(launches.kernel_row[ran]).tolist():
+        rows = ran[launches.kernel_row[ran] == kernel]
+        mine = (given.kernel_row == kernel) & (given.status == 0)
+        if len(rows) < 2 or kernel < 0:
+            continue
+        first, position, index = int(launches.position[rows[0]]), given.position[mine], given.index[mine]
+        renewed = tuple(sorted(set(index[position > first].tolist())))
+        for one in sorted(set(index.tolist()) - set(renewed)):
+            yield Kept(rows, one, int(position[index == one][-1]), renewed)
+
+
+# ---- buffers ----
+
+
+def _buffers(facts: Facts) -> Iterator[Finding]:
+    forgotten = _read_and_never_written(facts)
+    if not len(forgotten):
+        return
+    args = facts.launches.arguments
+    for one in _kept(facts):
+        row, kernel = int(one.launches[0]), int(facts.launches.kernel_row[one.launches[0]])
+        mine = np.flatnonzero((args.launch == row) & (args.index == one.index) & (args.object >= 0))
+        read_only = facts.launches.declared.get("read_only", np.array([kernel]), np.array([one.index]))[0]
+        if not len(mine) or read_only or not _has_new_buffers(facts, one):
+            continue
+        passed = int(args.object[mine[0]])
+        missed = siblings(facts, passed)
+        missed = missed[np.isin(missed, forgotten)]
+        if len(missed):
+            yield _stale_buffer(facts, one, passed, missed)
+
+
+def _read_and_never_written(facts: Facts) -> I64:
+    """Buffers that the program reads back, and that no launch was passed and no copy, fill or map wrote."""
+    table, objects = uses(facts), facts.objects.table
+    written = table["object"][(table["argument"] >= 0) | ((table["how"] & WRITE) != 0)]
+    fresh = (objects["kind"] == KINDS.index("buffer")) & (objects["host_ptr"] == 0)
+    read = np.unique(table["object"])
+    return read[fresh[read] & ~np.isin(read, written)]
+
+
+def _has_new_buffers(facts: Facts, one: Kept) -> bool:
+    """Was another argument set to different memory for the later launches?"""
+    args = facts.launches.arguments
+    mine = np.isin(args.launch, one.launches) & np.isin(args.index, one.renewed) & (args.object >= 0)
+    return any(len(np.unique(args.object[mine & (args.index == index)])) > 1 for index in one.renewed)
+
+
+def _stale_buffer(facts: Facts, one: Kept, passed: int, missed: I64) -> Finding:
+    launches, table = facts.launches, uses(facts)
+    kernel, name = int(launches.kernel_row[one.launches[0]]), launches.name(int(one.launches[0]))
+    setter, what = site_of(facts, one.setter), argument(facts, kernel, one.index)
+    reads = table["position"][np.isin(table["object"], missed)]
+    read, later = facts.sites.at(int(reads[0])), facts.sites.at(int(launches.position[one.launches[1]]), argument=one.index)
+    labels = several([facts.objects.label(row) for row in missed.tolist()])
+    never = "was never passed to a launch" if len(missed) == 1 else "were never passed to a launch"
+    return Finding(
+        id=ID,
+        severity="error",
+        message=(
+            f"Kernel {name} was passed {facts.objects.label(passed)} as {what} in all {len(one.launches):,} launches: {placed(setter)} set "
+            f"it before the first one, and nothing set it again. {capital(labels)}, which the program reads back, {never}."
+        ),
+        evidence=(
+            Evidence(f"{_arguments(one.renewed)} set again after the first launch, argument {one.index} was not", (setter.number,)),
+            Evidence(f"{placed(read)} reads back {facts.objects.label(int(missed[0]))}, which nothing wrote", (read.number,)),
+            Evidence(
+                f"{plural(len(missed) + 1, 'buffer')} of {int(facts.objects.table['size'][passed]):,} bytes "
+                f"were created by one line, and only {facts.objects.label(passed)} was passed to {name}",
+                (later.number,),
+            ),
+        ),
+        site=setter,
+        others=(later, read),
+        allocation=allocation_of(facts, int(missed[0])),
+        certainty="observed",
+        because=NEVER_WRITTEN,
+        causes=(ID,),
+        facts=(("kernel", name), ("argument", str(one.index))),
+    )
+
+
+def _arguments(indices: tuple[int, ...]) -> str:
+    one = len(indices) == 1
+    return f"argument{'' if one else 's'} {several([str(index) for index in indices])} {'was' if one else 'were'}"
+
+
+# ---- numbers ----
+
+
+def _numbers(facts: Facts) -> Iterator[Finding]:
+    for one in _kept(facts):
+        first = int(one.launches[0])
+        values = {int(value["index"]): value for value in facts.launches.values(first)}
+        data, found = bytes(values[one.index]["bytes"]) if one.index in values else b"", False
+        if len(data) not in (4, 8) or int(values[one.index]["object"]) >= 0:
+            continue
+        number = int.from_bytes(data, "little")
+        for index, value in values.items():
+            element = value["declared"].element if value["declared"] else None
+            if int(value["object"]) >= 0 and element and number * element >= LEAST and not found:
+                short = _short_write(facts, one, int(value["object"]), number * element)
+                found = short is not None
+                if short is not None:
+                    yield _stale_number(facts, one, index, number, element, short)
+
+
+def _short_write(facts: Facts, one: Kept, obj: int, full: int) -> tuple[int, int, int] | None:
+    """(write, its bytes, launch) of the first launch whose buffer the host wrote only in part since the launch before, where it had
+    written `full` bytes for each launch until then. All of it must come from the host."""
+    table = uses(facts)
+    writes = table[(table["object"] == obj) & (table["argument"] < 0) & ((table["how"] & WRITE) != 0)]
+    since = -1
+    for count, row in enumerate(one.launches.tolist()):
+        position = int(facts.launches.position[row])
+        mine = writes[(writes["position"] > since) & (writes["position"] < position)]
+        since = position
+        if len(mine) != 1 or int(mine["begin"][0]):
+            return None
+        size = int(mine["end"][0])
+        if size < full:
+            return (int(mine["position"][0]), size, row) if count else None
+        if size > full:
+            return None
+    return None
+
+
+def _stale_number(facts: Facts, one: Kept, index: int, number: int, element: int, short: tuple[int, int, int]) -> Finding:
+    position, size, row = short
+    kernel, name = int(facts.launches.kernel_row[row]), facts.launches.name(row)
+    setter, write = site_of(facts, one.setter), facts.sites.at(position)
+    launch = facts.sites.at(int(facts.launches.position[row]), argument=one.index)
+    what, memory = argument(facts, kernel, one.index), argument(facts, kernel, index)
+    return Finding(
+        id=ID,
+        severity="error",
+        message=(
+            f"Kernel {name} (launch {launch.launch}) was passed {number:,} as {what}, but {placed(write)} had written only "
+            f"{size // element:,} elements of {memory} for it: the rest is from the launch before. {placed(setter)} set the number before "
+            "the first launch, and nothing set it again."
+        ),
+        evidence=(
+            Evidence(f"the writes before the earlier launches had {number * element:,} bytes = {number:,} x {element}"),
+            Evidence(
+                f"the write before launch {launch.launch} has {size:,} bytes: {number * element - size:,} bytes are old", (write.number,)
+            ),
+        ),
+        site=launch,
+        others=(setter, write),
+        causes=(ID,),
+        facts=(("kernel", name), ("argument", str(one.index))),
+    )

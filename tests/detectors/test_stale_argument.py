@@ -1,0 +1,107 @@
+"""stale-argument: arguments that kept the value of an earlier launch, and arguments that are meant to stay."""
+
+from __future__ import annotations
+
+from support.detecting import Look, Make
+from support.synthetic import GLOBAL, Arg, World
+
+from gpudx.diagnose import diagnose
+from gpudx.model import Finding, Outcome
+
+ID = "stale-argument"
+N = 1024
+CONST = 1
+HOST = 0x7F0000001000
+EXIT = Outcome("exit", "", exit_code=1)
+
+
+def _of(found: list[Finding]) -> list[Finding]:
+    return [one for one in found if one.id == ID]
+
+
+def _read(world: World, buffer: int, size: int = 4 * N) -> int:
+    return world.call("clEnqueueReadBuffer", queue=world.queue, buffer=buffer, blocking=1, size=size, ptr=HOST)
+
+
+def _write(world: World, buffer: int, size: int) -> int:
+    return world.call("clEnqueueWriteBuffer", queue=world.queue, buffer=buffer, blocking=1, size=size, ptr=HOST)
+
+
+def _gather(world: World, *, renewed: bool = False, new_source: bool = True, read_all: bool = True, caller: int = 0) -> int:
+    """Three launches, whose output is set for the first one only; gives the position of that call."""
+    kernel = world.kernel("gather", [Arg("float*", "src", GLOBAL, qualifiers=CONST), Arg("float*", "dst", GLOBAL)])
+    sources = [world.buffer(4 * N) for _ in range(3)]
+    results = [world.buffer(4 * N, caller=caller * number) for number in range(3)]
+    setter = 0
+    for number, (source, result) in enumerate(zip(sources, results, strict=True)):
+        _write(world, source, 4 * N)
+        world.set_arg(kernel, 0, source if new_source else sources[0])
+        if renewed or not number:
+            setter = world.set_arg(kernel, 1, result)
+        world.launch(kernel, (N,))
+    for result in results if read_all else results[:1]:
+        _read(world, result)
+    return setter
+
+
+def test_an_output_that_was_set_for_the_first_launch_only(world: Make, look: Look) -> None:
+    process = world()
+    setter = _gather(process)
+    found = look(process, "exit", exit_code=1)
+    (finding,) = _of(found)
+    assert finding.site is not None and finding.site.number == setter + 1
+    assert "buffer #4 as argument 1 (float* dst) in all 3 launches" in finding.message
+    assert "Buffer #5 and buffer #6, which the program reads back, were never passed to a launch." in finding.message
+    first = diagnose(found, EXIT)[0]
+    assert (first.cause, first.status) == (ID, "confirmed")
+
+
+def test_outputs_that_are_meant_are_silent(world: Make, look: Look) -> None:
+    """Set each time; one output for all, which is what is read back; the same inputs each time; buffers of another line."""
+    for options in ({"renewed": True}, {"read_all": False}, {"new_source": False}, {"caller": 0x1000}):
+        process = world()
+        _gather(process, **options)
+        assert not _of(look(process, "exit", exit_code=1)), options
+
+
+def test_a_program_that_passes_is_silent(world: Make, look: Look) -> None:
+    process = world()
+    _gather(process)
+    assert not _of(look(process, "passed"))
+
+
+def _batches(world: World, *sizes: int, number: int = N, renewed: bool = False) -> None:
+    kernel = world.kernel("sum", [Arg("float*", "x", GLOBAL, qualifiers=CONST), Arg("float*", "part", GLOBAL), Arg("int", "n")])
+    data, part = world.buffer(4 * N), world.buffer(64)
+    world.set_arg(kernel, 0, data)
+    world.set_arg(kernel, 1, part)
+    for turn, size in enumerate(sizes):
+        _write(world, data, 4 * size)
+        if renewed or not turn:
+            world.set_arg(kernel, 2, size if renewed else number, size=4)
+        world.launch(kernel, (64,))
+        _read(world, part, 64)
+
+
+def test_a_number_that_stayed_while_the_write_became_shorter(world: Make, look: Look) -> None:
+    process = world()
+    _batches(process, N, N, 400)
+    found = look(process, "exit", exit_code=1)
+    (finding,) = _of(found)
+    assert "(launch 3) was passed 1,024 as argument 2 (int n)" in finding.message
+    assert "had written only 400 elements of argument 0 (float* x)" in finding.message
+    assert diagnose(found, EXIT)[0].status == "likely"
+
+
+def test_numbers_that_are_meant_are_silent(world: Make, look: Look) -> None:
+    """Set each time; the same size each time; a number that is not that of the elements; a first write that is short."""
+    cases: tuple[tuple[tuple[int, ...], dict[str, int]], ...] = (
+        ((N, N, 400), {"renewed": 1}),
+        ((N, N, N), {}),
+        ((N, N, 400), {"number": 7}),
+        ((400, N, N), {}),
+    )
+    for sizes, options in cases:
+        process = world()
+        _batches(process, *sizes, **options)  # type: ignore[arg-type]
+        assert not _of(look(process, "exit", exit_code=1)), (sizes, options)
