@@ -318,7 +318,7 @@ class Statements(Calls):
         how = WRITE if simple else BOTH
         if simple and self._is_component(self._bare(node.children[0])):
             how = WRITE
-        guard = self.guard(target, how | (self._constant_written(node.children[1]) if simple else 0))
+        guard = self.guard(target, how | (self._constant_written(node.children[1]) | self.settling if simple else 0))
         if guard is None:
             return None
         if not guard:
@@ -332,7 +332,7 @@ class Statements(Calls):
             text = self._stored(node, self.splice(node, parts), self.source(target))
         else:
             text = self.source(node)
-        return f"({guard} ? (void)({text}) : (void)0)"
+        return f"({guard} ? (void)({text}){self.settled(guard)} : (void)0)"
 
     def _stored(self, node: Node, text: str, old: str = "") -> str:
         """The whole of `x /= y`: its value is what x has then. `old` is x, where it is in memory."""
