@@ -11,7 +11,18 @@ from pathlib import Path
 import numpy as np
 
 from gpudx.detectors.freed_while_in_use import freed_under
-from gpudx.diagnose import endless_loops, image_reasons, index_reasons, nan_reasons, partial_writes, race_reasons, row_overflows, shared_pools
+from gpudx.diagnose import (
+    build_options,
+    endless_loops,
+    image_reasons,
+    index_reasons,
+    nan_reasons,
+    other_structs,
+    partial_writes,
+    race_reasons,
+    row_overflows,
+    shared_pools,
+)
 from gpudx.diagnose import kernel_check_reports as reports
 from gpudx.diagnose.access_numbers import Numbers, Why, elements
 from gpudx.diagnose.kernel_check_reports import Failure
@@ -32,7 +43,8 @@ from gpudx.model.how import KernelChecks
 from gpudx.text import capital, listed, plural, times
 
 ID = "kernel-check-"
-REASONS = (row_overflows, index_reasons, race_reasons, partial_writes, nan_reasons, image_reasons)  # the first that knows one
+# The first that knows one.
+REASONS = (row_overflows, other_structs, index_reasons, race_reasons, partial_writes, nan_reasons, image_reasons)
 MOST_NAMED = 4  # kernels
 NOT_WITH_BARRIERS = "with these checks, this driver does not run kernels correctly that return before a barrier or have one in a branch"
 MOST = 1000
@@ -217,11 +229,12 @@ def _evidence(f: Failure, site: Site, count: int, launches: int, why: Why | None
     yield f"work-item {_id(f, f.item)} (group {_id(f, f.group)}, local id {_id(f, f.local)}) {_reported(f)}"
     if f.other is not None:
         yield f"the work-items diverged at `{f.other.text}`, {_place(f.other)}"
-    elif f.kind == "loop" and (waits := WAITED_FOR.search(f.site.text)):
+    elif f.kind == "loop" and (waits := WAITED_FOR.search(f.site.text)) and not endless_loops.was_written(f):
         yield f"the loop ends only if another work-item changes `{waits[1]}`"
     elif (element := index_reasons.arithmetic(f, why.text if why else "") or _element(f)) is not None:
         yield element
     yield from why.facts if why else ()
+    yield from filter(None, [build_options.fact(f)])
     yield from endless_loops.facts(f)
     if (guarded := index_reasons.guarded(f)) is not None and not (why and guarded in why.text):
         yield guarded
@@ -267,7 +280,8 @@ def _steps(f: Failure) -> Iterator[str]:
     elif f.kind == "uninitialized" and is_local:
         yield f"Write every element of {name} before a work-item reads it, with barrier(CLK_LOCAL_MEM_FENCE) in between."
     elif f.kind == "race" and (same := _same_buffer(f)) is not None:
-        yield shared_pools.step(f, same) or f"Give argument {same} a buffer of its own: the kernel reads elements of {name} that other work-items write through it."
+        shared = f"the kernel reads elements of {name} that other work-items write through it"
+        yield shared_pools.step(f, same) or f"Give argument {same} a buffer of its own: {shared}."
     elif f.kind == "race" and is_local:
         yield f"Put barrier(CLK_LOCAL_MEM_FENCE) between the two accesses to {name}, where every work-item of the group reaches it."
     elif f.kind == "race" and f.reads and f.writes:
@@ -297,6 +311,9 @@ def _same_buffer(f: Failure) -> int | None:
 
 
 def _ends_of_loop(f: Failure) -> Iterator[str]:
+    if (step := endless_loops.never_equal(f)) is not None:
+        yield step
+        return
     waits = WAITED_FOR.search(f.site.text)
     if waits is None and (step := endless_loops.step(f)) is not None:
         yield step

@@ -18,7 +18,8 @@ def ranges(f: Failure, other: int) -> str:
     mine, its = starts
     own, name = f.thing.name if f.thing else "", _name(f, other)
     first = f"`{own}` begins at byte {mine.value:,} (argument {mine.argument} `{mine.name}`)"
-    return f"{first} and `{name}` at byte {its.value:,} (argument {its.argument} `{its.name}`) of the same buffer: byte {f.offset:,} is in both"
+    second = f"`{name}` at byte {its.value:,} (argument {its.argument} `{its.name}`)"
+    return f"{first} and {second} of the same buffer: byte {f.offset:,} is in both"
 
 
 def step(f: Failure, other: int) -> str:

@@ -19,10 +19,14 @@ def reserved(case: Case) -> Case:
     """A warning where the program passed, and at most likely where it failed."""
     if not any(map(_is_read, case.findings)):
         return case
-    doubted = merge(replace(one, severity="warning", attribution="probable", because=OPEN) if _is_read(one) else one for one in case.findings)
+    doubted = merge(_doubted(one) if _is_read(one) else one for one in case.findings)
     seen = [one for one in case.diagnosis if not (case.outcome.passed and _is_of_read(one))]
     told = (replace(one, status="likely", reason=OPEN) if _is_of_read(one) else one for one in seen)
     return replace(case, findings=doubted, diagnosis=tuple(sorted(told, key=lambda one: ORDER[one.status])))
+
+
+def _doubted(finding: Finding) -> Finding:
+    return replace(finding, severity="warning", attribution="probable", because=OPEN)
 
 
 def _is_read(finding: Finding) -> bool:

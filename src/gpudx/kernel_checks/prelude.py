@@ -26,7 +26,9 @@ typedef struct { ulong lo; ulong n; uint id;
 } gdx_obj;
 #ifdef GDX_RACES
 /* A write that met another one, until it is known whether it changed anything. */
-typedef struct { uint site; uint id; uint how; uint width; uint is_local; uint sum; ulong off; ulong n; ulong more; ulong at; ulong end; } gdx_held;
+typedef struct {
+  uint site; uint id; uint how; uint width; uint is_local; uint sum; ulong off; ulong n; ulong more; ulong at; ulong end;
+} gdx_held;
 #endif
 /* What the functions out of line need. It is apart from gdx_ctx, whose address stays in the kernel: then compilers see that work-items
    did not part where they cannot, and no barrier depends on it. */
