@@ -56,6 +56,7 @@ def run_and_tell(
     case = _diagnose(run, command, case_dir, stated)
     if case is not None:
         case = _look_again(case, command, case_dir, how, quiet)
+        case = _reserved(case) if how.kernel_checks else case
     if case is not None and second is not None:
         case = _second_opinion(case, command, case_dir, replace(how, simulator=second, kernel_checks=None), quiet)
     if case is not None and not quiet:
@@ -138,6 +139,14 @@ def _look_again(first: Case, command: list[str], case_dir: Path, how: How, quiet
     from gpudx.pipeline import join
 
     return join(first, second)
+
+
+def _reserved(case: Case) -> Case:
+    """One run does not show whether uninitialized memory that a kernel read matters."""
+    from gpudx.diagnose.single_runs import reserved
+    from gpudx.pipeline import written
+
+    return written(reserved(case))
 
 
 def _second_opinion(first: Case, command: list[str], case_dir: Path, how: How, quiet: bool) -> Case:

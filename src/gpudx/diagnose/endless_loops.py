@@ -27,7 +27,7 @@ def numbers(f: Failure) -> tuple[Number, ...]:
         return ()
     found = zip(f.site.watched, (f.offset, f.size, f.more), range(1, 4), strict=False)
     return tuple(
-        Number(text.split()[0], _shown(bits, text.split()[1]), bool(f.flags >> at & 1)) for text, bits, at in found
+        Number(text.rpartition(" ")[0], _shown(bits, text.rpartition(" ")[2]), bool(f.flags >> at & 1)) for text, bits, at in found
     )
 
 
@@ -51,6 +51,27 @@ def step(f: Failure) -> str | None:
     return f"Make every iteration bring `{f.site.text}` closer to its end: one with {values} changes {changed}."
 
 
+def was_written(f: Failure) -> str:
+    """ "argument 4 `tag`": of an element that a loop waits for, the argument whose value it holds; "" where it holds none. Then a work-item
+    most likely stored it."""
+    found = numbers(f)
+    if len(found) != 2 or not all(one.stays for one in found) or "[" not in found[0].name or found[0].value == "0":
+        return ""
+    given = [one for one in Numbers(f).scalars if f"{one.value:,}" == found[0].value]
+    return f"argument {given[0].argument} `{given[0].name}`" if given else ""
+
+
+def never_equal(f: Failure) -> str | None:
+    """What to compare, where an element that a loop waits for was written, with another value."""
+    if not (given := was_written(f)):
+        return None
+    waited, other = numbers(f)
+    return (
+        f"Make the loop wait for what the kernel stores in `{waited.name}`: that is {waited.value}, as {given}, and `{other.name}` is"
+        f" {other.value}."
+    )
+
+
 def facts(f: Failure) -> Iterator[str]:
     """What would end the loop, the arguments that it uses, and the memory that it reads."""
     if f.kind != "loop":
@@ -59,6 +80,9 @@ def facts(f: Failure) -> Iterator[str]:
         reads = listed([f"`{text}`" for text, _, _ in f.site.loads])
         only = "ends only" if _has_no_condition(f) else "also ends"
         yield f"the loop {only} where {' or '.join(texts)} is true" + (f", which depends on {reads}" if reads else "")
+    if given := was_written(f):
+        waited = numbers(f)[0]
+        yield f"{given} is {waited.value}, too: `{waited.name}` does not lack a writer, it has another value than the loop waits for"
     known = [one for one in Numbers(f).scalars if one.argument in f.site.uses and one.name.partition(".")[0]]
     if known:
         yield listed([f"argument {one.argument} `{one.name}` is {one.value:,}" for one in known[:MOST_EXITS]])

@@ -11,7 +11,18 @@ from pathlib import Path
 import numpy as np
 
 from gpudx.detectors.freed_while_in_use import freed_under
-from gpudx.diagnose import endless_loops, image_reasons, index_reasons, nan_reasons, partial_writes, race_reasons
+from gpudx.diagnose import (
+    build_options,
+    endless_loops,
+    image_reasons,
+    index_reasons,
+    nan_reasons,
+    other_structs,
+    partial_writes,
+    race_reasons,
+    row_overflows,
+    shared_pools,
+)
 from gpudx.diagnose import kernel_check_reports as reports
 from gpudx.diagnose.access_numbers import Numbers, Why, elements
 from gpudx.diagnose.kernel_check_reports import Failure
@@ -34,7 +45,8 @@ from gpudx.model.how import KernelChecks
 from gpudx.text import capital, listed, plural, times
 
 ID = "kernel-check-"
-REASONS = (index_reasons, race_reasons, partial_writes, nan_reasons, image_reasons)  # the first that knows one
+# The first that knows one.
+REASONS = (row_overflows, other_structs, index_reasons, race_reasons, partial_writes, nan_reasons, image_reasons)
 MOST_NAMED = 4  # kernels
 NOT_WITH_BARRIERS = "with these checks, this driver does not run kernels correctly that return before a barrier or have one in a branch"
 MOST = 1000
@@ -163,7 +175,7 @@ def _finding(f: Failure, count: int, launches: int, why: Why | None) -> Finding:
     row = _row(f, argument)
     memory = allocation_of(f.facts, row, "live") if row >= 0 else None
     message = (
-        f"{_who(f, site.kernel, site.launch)} {_what(f, _label(f, argument, memory))}: `{f.site.text}` at {_where(f)}."
+        f"{_who(f, site.kernel, site.launch)} {_what(f, _label(f, argument, memory), why)}: `{f.site.text}` at {_where(f)}."
     )
     reason = why.text if why else endless_loops.sentence(f)
     return Finding(
@@ -219,11 +231,12 @@ def _evidence(f: Failure, site: Site, count: int, launches: int, why: Why | None
     yield f"work-item {_id(f, f.item)} (group {_id(f, f.group)}, local id {_id(f, f.local)}) {_reported(f)}"
     if f.other is not None:
         yield f"the work-items diverged at `{f.other.text}`, {_place(f.other)}"
-    elif f.kind == "loop" and (waits := WAITED_FOR.search(f.site.text)):
+    elif f.kind == "loop" and (waits := WAITED_FOR.search(f.site.text)) and not endless_loops.was_written(f):
         yield f"the loop ends only if another work-item changes `{waits[1]}`"
     elif (element := index_reasons.arithmetic(f, why.text if why else "") or _element(f)) is not None:
         yield element
     yield from why.facts if why else ()
+    yield from filter(None, [build_options.fact(f)])
     yield from endless_loops.facts(f)
     if (guarded := index_reasons.guarded(f)) is not None and not (why and guarded in why.text):
         yield guarded
@@ -231,7 +244,7 @@ def _evidence(f: Failure, site: Site, count: int, launches: int, why: Why | None
         yield given
     yield from _index_and_order(f)
     if (same := _same_buffer(f)) is not None:
-        yield f"argument {same} is the same buffer"
+        yield shared_pools.ranges(f, same) or f"argument {same} is the same buffer"
     least = "at least " if f.kind == "image" and not f.writes else ""  # they stop counting early (kernel_checks/prelude.py)
     yield f"{_launched(f, site)}; it happened {least}{times(count)}{_elsewhere(launches)}"
 
@@ -269,7 +282,8 @@ def _steps(f: Failure) -> Iterator[str]:
     elif f.kind == "uninitialized" and is_local:
         yield f"Write every element of {name} before a work-item reads it, with barrier(CLK_LOCAL_MEM_FENCE) in between."
     elif f.kind == "race" and (same := _same_buffer(f)) is not None:
-        yield f"Give argument {same} a buffer of its own: the kernel reads elements of {name} that other work-items write through it."
+        shared = f"the kernel reads elements of {name} that other work-items write through it"
+        yield shared_pools.step(f, same) or f"Give argument {same} a buffer of its own: {shared}."
     elif f.kind == "race" and is_local:
         yield f"Put barrier(CLK_LOCAL_MEM_FENCE) between the two accesses to {name}, where every work-item of the group reaches it."
     elif f.kind == "race" and f.reads and f.writes:
@@ -277,6 +291,8 @@ def _steps(f: Failure) -> Iterator[str]:
             f"Use an atomic function to update {name}, or give each work-item its own element. A barrier does not help: an update reads, "
             "computes and writes, and two of them can overlap."
         )
+    elif f.kind == "race" and race_reasons.has_several_groups(f) and race_reasons.is_within_group(f):
+        yield f"Use an atomic function on {name}, or give each work-item its own element."
     elif f.kind == "race" and race_reasons.has_several_groups(f):
         yield f"Use an atomic function on {name}, give each work-item its own element, or split the kernel: barriers do not order groups."
     elif f.kind == "race":
@@ -293,10 +309,13 @@ def _same_buffer(f: Failure) -> int | None:
     if f.kind != "race" or row < 0 or launch is None:
         return None
     same = [int(a["index"]) for a in f.facts.launches.values(launch) if a["object"] == row and a["index"] != argument]
-    return same[0] if same else None
+    return race_reasons.met_through(f, same) if same else None
 
 
 def _ends_of_loop(f: Failure) -> Iterator[str]:
+    if (step := endless_loops.never_equal(f)) is not None:
+        yield step
+        return
     waits = WAITED_FOR.search(f.site.text)
     if waits is None and (step := endless_loops.step(f)) is not None:
         yield step
@@ -436,7 +455,7 @@ def _deed(f: Failure) -> str:
     return "updated" if f.reads and f.writes else "wrote" if f.writes else "read"
 
 
-def _what(f: Failure, label: str) -> str:
+def _what(f: Failure, label: str, why: Why | None) -> str:
     width = plural(f.width, "byte")
     if f.kind == "bounds":
         return f"{_deed(f)} {width}{_side(f, label)}"
@@ -444,6 +463,8 @@ def _what(f: Failure, label: str) -> str:
         return f"{_deed(f)} {width} at byte {f.offset:,} of {label}, which is not a multiple of {f.more}"
     if f.kind == "uninitialized":
         return f"read {_which(f)} of {label}, which is uninitialized"
+    if f.kind == "race" and why is not None and why.cause == row_overflows.CAUSE:
+        return f"{_deed(f)} {_which(f)} of {label}, which another work-item also accesses"
     if f.kind == "race":
         return f"{_deed(f)} {_which(f)} of {label}, unsynchronized with {race_reasons.other_side(f)}"
     if f.kind == "image":

@@ -8,7 +8,7 @@ use, a division. A barrier does not help against the second kind, because the el
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -43,6 +43,14 @@ class Race:
     def deed(self) -> str:
         return "write" if self.wrote else "read"
 
+    @property
+    def local(self) -> str:
+        """The local id of the other one, in as many dimensions as a group has: "29", "(13, 1)"."""
+        x, y, z = (self.n.world.ids.get(("get_local_size", axis), 1) for axis in range(3))
+        local = (self.item % x, self.item // x % y, self.item // (x * y))
+        used = 3 if z > 1 else 2 if y > 1 else 1
+        return f"{self.item:,}" if used == 1 else f"({', '.join(map(str, local[:used]))})"
+
     @cached_property
     def others(self) -> tuple[Site, ...]:
         """Places at which the other work-item can have accessed the element; one, where the source and the numbers say which."""
@@ -65,10 +73,10 @@ class Race:
         tree = json.loads(one.index) if one.index else None
         if tree is None or self.across:
             return tree is None or not values.impossible(tree, self.n.index, replace(self.n.world, ids=_sizes(self.n.world)))
-        worlds = list(self._partner_worlds())
+        worlds = list(self.partners())
         return not worlds or any(not values.impossible(tree, self.n.index, world) for world in worlds)
 
-    def _partner_worlds(self) -> Iterator[World]:
+    def partners(self) -> Iterator[World]:
         """The other work-item, where the shape of groups is known. For global memory its number is kept modulo SEVERAL, and SEVERAL itself
         means that more than one read the element."""
         ids = self.n.world.ids
@@ -112,13 +120,13 @@ def of(f: Failure) -> Race | None:
 
 
 def other_side(f: Failure) -> str:
-    """ "a read by work-item 1 of the same group"."""
+    """ "a read by the work-item with local id 1 of the same group"."""
     race = Race(f)
     if race.across:
         return f"a {race.deed} by a work-item of another group"
     if race.several:
         return f"{race.deed}s by other work-items of the same group"
-    return f"a {race.deed} by work-item {race.item} of the same group"
+    return f"a {race.deed} by the work-item with local id {race.local} of the same group"
 
 
 def why(f: Failure) -> Why | None:
@@ -176,6 +184,20 @@ def _deed(site: Site) -> str:
 def has_several_groups(f: Failure) -> bool:
     """Barriers order the work-items of one group only."""
     return _groups(Race(f)) >= MANY_GROUPS
+
+
+def met_through(f: Failure, arguments: Sequence[int]) -> int:
+    """Of arguments with the same buffer, the first that the kernel uses as the other work-item did: for writing, or for reading."""
+    how = WRITE if Race(f).wrote else READ
+    kernel = f.facts.sites.at(f.position).kernel
+    used = {f.things[at].index for one in f.sites if one.how & how for at in one.things if f.things[at].function == kernel}
+    return next((one for one in arguments if one in used), arguments[0])
+
+
+def is_within_group(f: Failure) -> bool:
+    """Are both writes, by work-items of one group?"""
+    race = Race(f)
+    return f.writes and race.wrote and not race.across
 
 
 def _groups(race: Race) -> int:

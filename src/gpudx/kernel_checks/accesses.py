@@ -9,6 +9,7 @@ from gpudx.kernel_checks.cl_types import FLOATS, INTS, plain, qualifier, space
 from gpudx.kernel_checks.plan import (
     ADDRESS,
     READ,
+    SETTLED,
     Root,
 )
 from gpudx.kernel_checks.syntax import Node
@@ -99,6 +100,15 @@ class Accesses(Arithmetic):
         mode = self.mode(how, node.type, roots)
         guard = f"{check}{align}(gdx, {address}, sizeof({self.source(node)}), {bounds}, {site}u, {mode})"
         return f"({first}{guard})" if first else guard
+
+    @property
+    def settling(self) -> int:
+        """The mode of a write that `settled` follows."""
+        return SETTLED if "races" in self.checks else 0
+
+    def settled(self, guard: str) -> str:
+        """After a write with this guard: did it change what another work-item wrote?"""
+        return ", gdx_settle(gdx)" if self.settling and "gdx_at" in guard else ""
 
     def _provable(self, node: Node, pointer: Node) -> bool:
         """argument[index], with the argument as the kernel was given it: the prover takes it."""

@@ -155,7 +155,7 @@ class Calls(Accesses):
     def _vector_call(self, node: Node, vector: VectorAccess, text: str) -> str:
         assert self.now is not None
         offset, pointer = node.children[-2:]
-        how, elements = WRITE if vector.stores else READ, vector.elements
+        how, elements = WRITE | self.settling if vector.stores else READ, vector.elements
         where = space(pointer.type.get_canonical())
         raw = self.source(pointer)
         if not self.pure(pointer) or not self.pure(offset):
@@ -173,7 +173,7 @@ class Calls(Accesses):
         mode = self.mode(how, pointer.type.get_canonical().get_pointee(), roots)
         guard = f"{self._check('at', roots, where)}(gdx, {address}, {elements}u * {each}, {bounds}, {site}u, {mode})"
         if vector.stores:
-            return f"({guard} ? {text} : (void)0)"
+            return f"({guard} ? {text}{self.settled(guard)} : (void)0)"
         scalar = plain(pointer.type.get_canonical().get_pointee())
         kind = (
             "float"

@@ -49,6 +49,12 @@ def element_bytes(kind: Any) -> int:
     return max(0, int(canonical.get_size()))
 
 
+def is_vector_of_three(kind: Any) -> bool:
+    """It takes the room of four elements, of which the last is padding."""
+    canonical = kind.get_canonical()
+    return canonical.kind.name in ("VECTOR", "EXTVECTOR") and int(canonical.element_count) == 3
+
+
 def scalar_bytes(kind: Any) -> int:
     canonical = kind.get_canonical()
     while canonical.kind.name in ("CONSTANTARRAY", "VECTOR", "EXTVECTOR"):

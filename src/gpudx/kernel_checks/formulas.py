@@ -61,6 +61,8 @@ class Query:
     depth: int = 0
     inlined: int = 0
     argument: int = -1  # of the kernel, that the index counts from
+    unit: int = 0  # bytes of an element of that argument, or of the array
+    scaled: bool = False  # does the index count other elements than the access, because a cast lies between?
     nodes: dict[str, Node] = field(
         default_factory=dict
     )  # of what the index leaves open, where the access can compute it
@@ -68,6 +70,7 @@ class Query:
     def reset(self) -> None:
         self.depth = self.inlined = 0
         self.argument = -1
+        self.unit, self.scaled = 0, False
         self.nodes.clear()
 
 
@@ -109,7 +112,9 @@ class Formulas:
 
     def index_of(self, access: Node) -> str:
         """The tree of an access's index, counted in elements of what its pointer was given as, as JSON; "" where it has none."""
-        return self._json(self._place, access)
+        found = self._json(self._place, access)
+        in_struct = any(one.kind == "MEMBER_REF_EXPR" for one in self._shape._path(access))
+        return "" if self._query.scaled and in_struct else found  # a member does not begin where its struct does
 
     def number(self, node: Node) -> str:
         """The tree of a number, as JSON; "" where it has none."""
@@ -171,6 +176,8 @@ class Formulas:
             return self._sum(node.children[0], self._tree(node.children[1]), node.operator)
         if node.kind == "DECL_REF_EXPR":
             return self._pointer_variable(node)
+        if node.kind == "CSTYLE_CAST_EXPR" and self._shape._is_pointer(node.children[-1]):
+            return self._pointed(node.children[-1])
         if node.kind == "MEMBER_REF_EXPR" and node.children:
             return self._kept_pointer(self._shape._bare(node.children[0]), node)
         return None
@@ -186,11 +193,20 @@ class Formulas:
         one = self._shape._bare(found[0]) if len(found) == 1 and passed is None else None
         return self._pointed(one) if one is not None and _same_elements(one, node) else None
 
+    def _in_units(self, own: Tree, base: Node) -> Tree | None:
+        """A number of elements behind a pointer, in elements of the argument or array that a cast made the pointer from."""
+        each, unit = _element_type(self._shape._bare(base)).get_size(), self._query.unit
+        if each == unit or not unit:
+            return own
+        self._query.scaled = True
+        return ["*", "i64", own, ["number", each // unit]] if each > 0 and each % unit == 0 else None
+
     def _sum(self, base: Node, own: Tree, operator: str) -> Tree | None:
         start = self._pointed(base)
-        if start is None:
+        behind = self._in_units(own, base) if start is not None else None
+        if start is None or behind is None:
             return None
-        return own if start == ["number", 0] and operator == "+" else [operator, "i64", start, own]
+        return behind if start == ["number", 0] and operator == "+" else [operator, "i64", start, behind]
 
     def _pointer_variable(self, node: Node) -> Tree | None:
         declared = node.declared
@@ -201,11 +217,10 @@ class Formulas:
             return self._passed_pointer(declared, node)
         if variable.kind == "PARM_DECL" or self._shape._is_array(variable):
             self._query.argument = self._parameter(declared)
+            self._query.unit = _element_type(variable).get_size()
             return ["number", 0]
         init = self._shape.initial(variable)
-        if init is None or self._shape._bare(init).kind == "CSTYLE_CAST_EXPR":
-            return None
-        return self._pointed(init) if _same_elements(init, node) else None
+        return self._pointed(init) if init is not None and _same_elements(self._shape._bare(init), node) else None
 
     def _passed_pointer(self, declared: int, node: Node) -> Tree | None:
         """A pointer that the caller passes."""

@@ -9,6 +9,7 @@ from gpudx.kernel_checks.syntax import Node
 PROGRAMS = "programs"  # folder in a case: a file per rewritten source, with what its numbers mean
 READ, WRITE, BOTH, ATOMICALLY, CONSTANT = 1, 2, 3, 4, 8  # kinds of access, as prelude.py knows them
 CONSTANT_AT = 5  # two bits of the constant that is written
+SETTLED = 256  # a write that gdx_settle follows
 ADDRESS = 0  # only the address is of interest
 UNKNOWN = ("unknown", 0)
 FIELD = "field "  # in front of the name of a field

@@ -24,10 +24,19 @@ typedef struct { ulong lo; ulong n; uint id;
   __global uint *w; __global uchar *u; __local uint *l; uint shift;
 #endif
 } gdx_obj;
+#ifdef GDX_RACES
+/* A write that met another one, until it is known whether it changed anything. */
+typedef struct {
+  uint site; uint id; uint how; uint width; uint is_local; uint sum; ulong off; ulong n; ulong more; ulong at; ulong end;
+} gdx_held;
+#endif
 /* What the functions out of line need. It is apart from gdx_ctx, whose address stays in the kernel: then compilers see that work-items
    did not part where they cannot, and no barrier depends on it. */
 typedef struct {
   __global uint *r; uint item; uint epoch; uint passed; uint missed; ulong hint;
+#ifdef GDX_RACES
+  gdx_held held;
+#endif
 #ifdef GDX_FLAT
   uint dims; uint team; uint local_id[3]; uint group_id[3]; ulong global_id[3]; ulong place;
 #endif
@@ -102,6 +111,9 @@ static void gdx_begin(__private gdx_ctx *c, __private gdx_who *f, __global uint 
   c->made[0] = 0; c->made[1] = 0;
 #endif
   f->r = r; f->item = gdx_item(); f->epoch = 0; f->passed = 0; f->missed = 0; f->hint = 0;
+#ifdef GDX_RACES
+  f->held.site = 0;
+#endif
 #ifdef GDX_FLAT
   f->global_id[0] = get_global_id(0); f->global_id[1] = get_global_id(1); f->global_id[2] = get_global_id(2);
   f->local_id[0] = (uint)get_local_id(0); f->local_id[1] = (uint)get_local_id(1); f->local_id[2] = (uint)get_local_id(2);
@@ -158,8 +170,8 @@ static GDX_COLD int gdx_check(__private gdx_who *f, ulong a, ulong w, gdx_obj o,
   ulong off = a - o.lo;
   int ok = (off <= o.n - w) & (o.n >= w);
   if (!ok) { f->missed++; gdx_tell(f, 1u, s, o.id, how, (uint)w, off, o.n, f->hint); }
-  else if (o.l) gdx_track_local(f, off, w, o, s, how);
-  else if (o.w || o.u) gdx_track_global(f, off, w, o, s, how);
+  else if (o.l) gdx_track_local(f, off, gdx_used(w, how), o, s, how);
+  else if (o.w || o.u) gdx_track_global(f, off, gdx_used(w, how), o, s, how);
   return ok;
 }
 static int gdx_at(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how) { return gdx_check(c->f, a, w, o, s, how); }
@@ -167,7 +179,7 @@ static int gdx_at(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uin
 static int gdx_light_in(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
 {
 #ifdef GDX_UNINIT
-  if (o.u) gdx_track_written(c->f, a - o.lo, w, o, s, how);
+  if (o.u) gdx_track_written(c->f, a - o.lo, gdx_used(w, how), o, s, how);
 #endif
   return 1;
 }
@@ -255,15 +267,50 @@ static gdx_obj gdx_loc(ulong lo, ulong n, uint id, __local uint *l, uint grain)
 {
   gdx_obj o = gdx_arr(lo, n, id); o.l = l; o.shift = grain < 2 ? 0 : grain < 4 ? 1 : grain < 8 ? 2 : 3; return o;
 }
+/* A read of a vector of three: its padding does not matter. */
+static ulong gdx_used(ulong w, uint how) { return (how & 129u) == 129u ? w - (w >> 2) : w; }
 static gdx_obj gdx_glo(ulong lo, ulong n, uint id, __global uint *w, __global uchar *u)
 {
   gdx_obj o = gdx_arr(lo, n, id); o.w = w; o.u = u; return o;
+}
+#ifdef GDX_RACES
+static uint gdx_sum(ulong at, ulong end, uint is_local)
+{
+  uint sum = 0;
+  for (; at < end; at++)
+    sum = sum * 31u + (is_local ? *(volatile __local uchar *)(size_t)at : *(volatile __global uchar *)(size_t)at);
+  return sum;
+}
+/* Two work-items wrote the bytes from `first` to `last`. Equal values do not disturb each other: gdx_settle compares what is there before
+   and after the second write. */
+static void gdx_met(__private gdx_who *f, uint s, gdx_obj o, uint how, ulong w, ulong off, ulong more, ulong first, ulong last)
+{
+  ulong at = o.lo + max(first, off), end = o.lo + min(last, off + w);
+  gdx_held held = {s, o.id, how & 255u, (uint)w, o.l != 0, 0, off, o.n, more, at, end};
+  if (!(how & 256u) || f->held.site) { gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, more); return; }
+  held.sum = gdx_sum(at, end, held.is_local);
+  f->held = held;
+}
+static GDX_COLD void gdx_compare(__private gdx_who *f)
+{
+  GDX_APART
+  gdx_held h = f->held;
+  f->held.site = 0;
+  if (gdx_sum(h.at, h.end, h.is_local) != h.sum) gdx_tell(f, 4u, h.site, h.id, h.how, h.width, h.off, h.n, h.more);
+}
+#endif
+static void gdx_settle(__private gdx_ctx *c)
+{
+#ifdef GDX_RACES
+  if (c->f->held.site) gdx_compare(c->f);
+#endif
 }
 static void gdx_track_local(__private gdx_who *f, ulong off, ulong w, gdx_obj o, uint s, uint how)
 {
   uint item = f->item & 0xffffu, epoch = min(f->epoch, 0xfffu);
   uint me = 0x80000000u | item << 12 | epoch, fixed = how & 8u ? 0x40000000u | (how >> 5 & 3u) << 28 : 0u;
   uint first = (uint)(off >> o.shift), last = (uint)((off + w - 1) >> o.shift), said = 0; /* once per access, however fine the words are */
+  ulong met = 0, from = 0, to = 0;
   for (uint g = first; g <= last; g++) {
     __local volatile uint *cell = o.l + 2u * g;
     /* Exchanged, because work-items that run in step would all see what was there before them. */
@@ -279,13 +326,19 @@ static void gdx_track_local(__private gdx_who *f, ulong off, ulong w, gdx_obj o,
     }
 #ifdef GDX_RACES
     if (said & 2u) ;
-    else if (together && !((how & 2u) && fixed && (old & 0x70000000u) == fixed))
+    else if (together && (how & 3u) == 2u && !(fixed && (old & 0x70000000u) == fixed)) {
+      from = met ? from : (ulong)g << o.shift; to = (ulong)(g + 1) << o.shift;
+      met = met ? met : by | (ulong)2 << 32;
+    } else if (together && (how & 1u))
       said |= 2u, gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, by | (ulong)2 << 32);
     else if ((how & 2u) && !(how & 4u) && read_too)
       said |= 2u, gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, reader | (ulong)(seen & 0x40000000u ? 3 : 1) << 32);
 #endif
     if ((how & 1u) && !(how & 4u) && !(read_too && (seen & 0x40000000u))) cell[1] = read_too ? me | 0x40000000u : me;
   }
+#ifdef GDX_RACES
+  if (met && !(said & 2u)) gdx_met(f, s, o, how, w, off, met, from, to);
+#endif
 }
 #ifdef GDX_UNINIT
 static void gdx_track_written(__private gdx_who *f, ulong off, ulong w, gdx_obj o, uint s, uint how)
@@ -312,6 +365,7 @@ static void gdx_track_global(__private gdx_who *f, ulong off, ulong w, gdx_obj o
   if (!o.w) return;
   uint team = GDX_TEAM, item = f->item % 1023u, epoch = min(f->passed, 63u);
   uint me = team << 19 | item << 6 | epoch, fixed = how & 8u ? 0x40000u | (how >> 5 & 3u) << 16 : 0u, said = 0;
+  ulong met = 0, from = 0, to = 0;
   for (ulong g = off >> GDX_SHIFT; g <= (off + w - 1) >> GDX_SHIFT; g++) {
     __global volatile uint *cell = o.w + 2u * g;
     if (how & 4u) { cell[0] = GDX_FREE; continue; }
@@ -321,7 +375,10 @@ static void gdx_track_global(__private gdx_who *f, ulong off, ulong w, gdx_obj o
     int reader = seen != 0 && (seen == GDX_MANY || (seen & ~0x3fu) != (me & ~0x3fu));
     if (reader && seen != GDX_MANY && seen >> 19 == team) reader = (seen & 63u) == epoch && epoch < 63u;
     if (said) ;
-    else if (other && !((how & 2u) && fixed && (old & 0x70000u) == fixed))
+    else if (other && (how & 3u) == 2u && !(fixed && (old & 0x70000u) == fixed)) {
+      from = met ? from : g << GDX_SHIFT; to = (g + 1) << GDX_SHIFT;
+      met = met ? met : (old >> 6 & 1023u) | (ulong)(old >> 19 == team ? 2 : 6) << 32;
+    } else if (other && (how & 1u))
       said = 1, gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (old >> 6 & 1023u) | (ulong)(old >> 19 == team ? 2 : 6) << 32);
     else if ((how & 2u) && reader)
       said = 1, gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (seen >> 6 & 1023u) | (ulong)(seen >> 19 == team ? 1 : 5) << 32);
@@ -329,6 +386,7 @@ static void gdx_track_global(__private gdx_who *f, ulong off, ulong w, gdx_obj o
     uint next = !reader ? me : seen >> 19 == team && seen != GDX_MANY ? (me | 0x3ffu << 6) : GDX_MANY;
     if ((how & 1u) && next != seen) cell[1] = next;
   }
+  if (met && !said) gdx_met(f, s, o, how, w, off, met, from, to);
 #endif
 }
 static void gdx_track_span(ulong off, ulong w, gdx_obj o, uint how)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gpudx.kernel_checks.builtins import (
     IMPURE,
 )
-from gpudx.kernel_checks.cl_types import scalar_bytes, space, value
+from gpudx.kernel_checks.cl_types import is_vector_of_three, scalar_bytes, space, value
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.formulas import APART, Formulas, Query
 from gpudx.kernel_checks.plan import (
@@ -454,9 +454,10 @@ class Shape:
             self._prover.give_up()
 
     def mode(self, how: int, element: Any, roots: Iterable[Root] = ()) -> str:
-        """Kind of access, and whether it is a struct: those have gaps."""
+        """Kind of access, and whether it is a struct or a vector of three: those have gaps."""
         if how & WRITE and self.now is not None:
             self.now.written |= {declared for kind, declared in roots if kind == "param"}
         record = 16 if element.get_canonical().kind.name in ("RECORD", "CONSTANTARRAY") else 0
+        three = 128 if is_vector_of_three(element) else 0
         self.grain = min(self.grain, scalar_bytes(element))
-        return f"{how | record}u"
+        return f"{how | record | three}u"

@@ -141,9 +141,9 @@ class Statements(Calls):
     def _step(self, loop: Node, shown: Node) -> str:
         """Counts the turns of a loop, with the numbers that its end depends on."""
         assert self.now is not None
-        found = self._deciding(loop)
+        found = self._compared(shown) or [(name, kind, name) for name, kind in self._deciding(loop)]
         number = self.site("loop", shown)
-        names = tuple(f"{name} {kind}" for name, kind in found)
+        names = tuple(f"{name} {kind}" for name, kind, _ in found)
         exits = self._exits(loop)
         site = replace(
             self.sites[number - 1],
@@ -155,10 +155,34 @@ class Statements(Calls):
         bodies = self._parts_of(loop)[1]
         head = self.text[loop.start : bodies[0].start].strip()  # of `for (;;)`
         self.sites[number - 1] = site if shown is not loop else replace(site, text=" ".join(head.split()))
-        texts = [WATCHED[kind[0]].format(name) if kind != "f64" else f"as_ulong({name})" for name, kind in found]
+        texts = [WATCHED[kind[0]].format(text) if kind != "f64" else f"as_ulong({text})" for _, kind, text in found]
         values = ", ".join([*texts, "0", "0", "0"][:MOST_WATCHED])
         depth = sum(one.kind in LOOPS for one in self._above(loop))
         return f"gdx_step(gdx, {number}u, {self._level(self.now) * DEEPEST_LOOP + min(depth, DEEPEST_LOOP - 1)}u, {values})"
+
+    def _compared(self, condition: Node) -> list[tuple[str, str, str]]:
+        """The two sides of a comparison with an element of memory: how they are shown, their types, and an expression without effects."""
+        bare = self._bare(condition)
+        if bare.kind != "BINARY_OPERATOR" or bare.operator not in ("==", "!=", "<", "<=", ">", ">="):
+            return []
+        sides = [self._bare(one) for one in bare.children]
+        read = [self._read_atomically(one) for one in sides]
+        kinds = [NUMBERS.get(one.type.get_canonical().kind.name, "") for one in sides]
+        pairs = list(zip(sides, read, strict=True))
+        waits = any(atomic is not None or self._is_access(side) for side, atomic in pairs)
+        if not waits or not all(kinds) or not all(atomic is not None or self.pure(side) for side, atomic in pairs):
+            return []
+        shown = [" ".join(self.source(atomic or side).split())[:60] for side, atomic in pairs]
+        found = zip(shown, kinds, (self.expression(one, READ) for one in sides), strict=True)
+        return [one for one, side in zip(found, sides, strict=True) if side.kind != "INTEGER_LITERAL"]
+
+    def _read_atomically(self, node: Node) -> Node | None:
+        """The element that `atomic_add(&flag[i], 0)` reads: many sources wait for a value in this way."""
+        changes = re.fullmatch(r"atom(?:ic)?_(?:add|or|xor|sub)", node.name) if node.kind == "CALL_EXPR" else None
+        if changes is None or len(node.children) != 3 or self.source(node.children[2]).strip("uUlL ") != "0":
+            return None
+        place = self._bare(node.children[1])
+        return place.children[0] if place.kind == "UNARY_OPERATOR" and place.operator == "&" else None
 
     def _left_to_count(self, loop: Node) -> str:
         """How far a loop still counts, as an expression: of one that only counts, up or down, to a number that it leaves alone. It ends."""
@@ -318,7 +342,7 @@ class Statements(Calls):
         how = WRITE if simple else BOTH
         if simple and self._is_component(self._bare(node.children[0])):
             how = WRITE
-        guard = self.guard(target, how | (self._constant_written(node.children[1]) if simple else 0))
+        guard = self.guard(target, how | (self._constant_written(node.children[1]) | self.settling if simple else 0))
         if guard is None:
             return None
         if not guard:
@@ -332,7 +356,7 @@ class Statements(Calls):
             text = self._stored(node, self.splice(node, parts), self.source(target))
         else:
             text = self.source(node)
-        return f"({guard} ? (void)({text}) : (void)0)"
+        return f"({guard} ? (void)({text}){self.settled(guard)} : (void)0)"
 
     def _stored(self, node: Node, text: str, old: str = "") -> str:
         """The whole of `x /= y`: its value is what x has then. `old` is x, where it is in memory."""

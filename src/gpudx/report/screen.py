@@ -459,6 +459,9 @@ def _after_investigation(case: Case, state: Investigation) -> str:
     if state.stopped == "no fault found" and not (asked.check or asked.compare or asked.expect):
         words = shlex.join(["gpudx", "investigate", "--expect", "TEXT", "--", *_program(case)])
         return f"{words}   # TEXT: what a correct run prints"
+    if _best(case) is None and case.outcome.failed and calls_made(case):
+        words = shlex.join(["gpudx", "run", "--keep", "all", "--case", "bad", "--", *_program(case)])
+        return f"{words}   # then a run that works with --case good, and gpudx diff good bad"
     return ""
 
 
