@@ -69,6 +69,7 @@ void gdx_cl_check_queue_leaves(cl_command_queue queue);
 /* ---- checks_proof.c: do the sizes of this launch prove that all accesses are inside? ---- */
 
 bool gdx_cl_check_proved(const char *proof, const struct gdx_cl_launch *launch);
+size_t gdx_cl_check_reach(const char *proof, const struct gdx_cl_launch *launch, unsigned index);
 uint64_t gdx_cl_check_size(const struct gdx_argument *argument);  /* bytes behind a pointer argument; all ones: not known */
 
 /* ---- checks_svm.c: sizes of shared virtual memory ---- */
@@ -85,6 +86,6 @@ void gdx_cl_check_part(cl_mem of);
 void gdx_cl_check_mem_released(cl_mem mem);
 void gdx_cl_check_wrote(cl_mem mem, size_t offset, size_t bytes);
 void gdx_cl_check_wrote_rows(cl_mem mem, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch);
-bool gdx_cl_check_all_written(cl_mem mem);
+bool gdx_cl_check_first_written(cl_mem mem, size_t bytes);  /* do so many bytes from its start count as written? */
 bool gdx_cl_check_is_whole_buffer(cl_mem mem);  /* made as a buffer in our sight, and no part was ever made of it */
 cl_mem gdx_cl_check_written(cl_context context, cl_mem mem);

@@ -19,6 +19,7 @@ struct buffer {
     size_t size;
     cl_mem shadow;    /* NULL: no checked kernel has had it yet */
     bool all;         /* all of it counts as written */
+    size_t first;     /* so many bytes from its start count as written */
     bool divided;     /* parts were made of it */
     uint32_t marks;   /* ranges that the shadow does not have yet */
     struct mark mark[MARKS];
@@ -94,7 +95,11 @@ static void mark(struct buffer *b, size_t offset, size_t bytes)
     if (b->all || offset >= b->size)
         return;
     bytes = bytes < b->size - offset ? bytes : b->size - offset;
-    if (bytes == b->size || b->marks == MARKS) {
+    if (offset + bytes <= b->first)
+        return;  /* by a mark before */
+    if (offset <= b->first)
+        b->first = offset + bytes;
+    if (b->first == b->size || b->marks == MARKS) {
         b->all = true;  /* without room for more, nothing of it is followed any longer */
         return;
     }
@@ -146,14 +151,14 @@ void gdx_cl_check_part(cl_mem of)
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
 }
 
-bool gdx_cl_check_all_written(cl_mem mem)
+bool gdx_cl_check_first_written(cl_mem mem, size_t bytes)
 {
     struct gdx_calm calm;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct buffer *known = place_of(mem, false);
-    bool all = !known || known->all;  /* what is not followed is not checked at run time either */
+    bool written = !known || known->all || bytes <= known->first;  /* what is not followed is not checked at run time either */
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
-    return all;
+    return written;
 }
 
 bool gdx_cl_check_is_whole_buffer(cl_mem mem)

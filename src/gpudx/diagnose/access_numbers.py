@@ -235,13 +235,18 @@ class Numbers:
         born = self._born()
         return facts.sites.at(born) if born is not None else None
 
+    @property
+    def memory(self) -> int:
+        """The buffer that the argument has, a row of the objects; -1: none."""
+        given = self.f.facts.launches.values(self.launch) if self.launch is not None and self.argument >= 0 else ()
+        return next((int(one["object"]) for one in given if one["index"] == self.argument), -1)
+
     def _born(self) -> int | None:
         """The call that made the buffer."""
         thing, facts = self.f.thing, self.f.facts
         if thing is None or thing.kind != "argument" or self.launch is None:
             return None
-        row = next((int(a["object"]) for a in facts.launches.values(self.launch) if a["index"] == thing.index), -1)
-        born = int(facts.objects.table["born"][row]) if row >= 0 else -1
+        born = int(facts.objects.table["born"][self.memory]) if self.memory >= 0 else -1
         return born if 0 <= born < len(facts.trace) else None
 
     def host_struct(self, name: str) -> Struct | None:

@@ -377,22 +377,6 @@ def _counts(n: Numbers) -> Iterator[tuple[int, str, bool]]:
         yield limit + ("=" in core[5]), values.text(core[4]), False
 
 
-def _stride_in_bytes(n: Numbers) -> Why | None:
-    """The buffer has as many rows as the kernel is told, of as many elements as the stride has bytes."""
-    for part in n.parts:
-        core = bare(part.by) if part.by else ["number", 0]
-        if core[0] != "argument" or part.stride % n.element or n.element < 2:
-            continue
-        stride = next((one for one in n.scalars if one.argument == core[1]), None)
-        length = part.stride // n.element
-        rows = next((one for one in n.scalars if one.value > LEAST and one.value * length == n.held), None)
-        if stride is not None and rows is not None and rows != stride and part.value < rows.value:
-            text = f"{stride.label} is {stride.value:,}, and {n.name} has {rows.value:,} rows ({rows.label}) of {length:,} elements."
-            step = f"Pass {stride.label} in elements ({length:,}): {stride.value:,} is the length of a row in bytes."
-            return Why("out-of-bounds-access", text, (step,), n.setter(stride.argument))
-    return None
-
-
 def _one_more(n: Numbers) -> Why | None:
     """A neighbour of the last element: `r + 1` of the last work-item."""
     for part in n.parts:
@@ -515,12 +499,12 @@ def _needed(n: Numbers, argument: int) -> int | None:
             continue
         here = [site.index] if site.kernel == kernel and site.argument == argument else []
         ways = here or [one.index for one in site.ways if one.kernel == kernel and one.argument == argument]
-        ends += [values.largest(json.loads(way), n.world, _extents(n)) if way else None for way in ways]
+        ends += [values.largest(json.loads(way), n.world, extents(n)) if way else None for way in ways]
     known = [one for one in ends if one is not None]
     return max(known) + 1 if ends and len(known) == len(ends) else None
 
 
-def _extents(n: Numbers) -> dict[tuple[str, int], int]:
+def extents(n: Numbers) -> dict[tuple[str, int], int]:
     """How many values each id has: of the global ones those that an argument counts, where the launch is rounded up from it."""
     found = {one: last + 1 for one, last in _last_ids(n.world).items()}
     for axis in range(3):
@@ -592,6 +576,25 @@ def _too_many_items(n: Numbers) -> Why | None:
     return None
 
 
+def _missing_guard(n: Numbers) -> Why | None:
+    """A launch that is rounded up from an argument, in a kernel that lets the rest of the last group do its work."""
+    if n.tree is None or n.solved is None or n.is_local or n.index < n.held:
+        return None
+    most = values.largest(n.tree, n.solved, extents(n))
+    for tree in has(n.tree, "id"):
+        axis = int(tree[2])
+        counted = [one for one in n.scalars if is_launched(n, one.value, axis) and one.value <= n.f.item[axis]]
+        name = next((one for one in values.parts(n.tree) if one[0] == "named" and bare(one) == tree), tree)
+        if tree[1] != "get_global_id" or not counted or most is None or most >= n.held or _guard_of(n, name) is not None:
+            continue
+        known, total = min(counted, key=lambda one: one.value), n.world.ids["get_global_size", axis]
+        dimension = f" in dimension {axis}" if n.world.ids["get_global_size", 1] > 1 else ""
+        text = f"The launch has {total:,} work-items{dimension}, and {known.label} is {known.value:,}: a bounds check is missing."
+        step = f"Do nothing in work-items where `{values.text(name)}` is not less than `{known.label}`."
+        return Why("out-of-bounds-access", text, (step,))
+    return None
+
+
 def _id_is_outside(n: Numbers) -> Why | None:
     """The index is never less than an id, and that id alone passes the end for some work-items: the loop or the sum around it is not to
     blame, but the number that the id is compared with, or the allocation."""
@@ -647,7 +650,7 @@ def _count_or_allocation(n: Numbers, part: Part, text: str, guard: Scalar, axis:
     enough = [name for name, held in others.items() if held >= guard.value * part.stride]
     facts = [f"{listed(enough)} {'has' if len(enough) == 1 else 'have'} room for {guard.value:,} elements"] if enough else []
     facts += [earlier] if (earlier := _fitted_before(n, part, guard)) else []
-    most = values.largest(part.tree, n.solved, _extents(n)) if n.solved is not None else None
+    most = values.largest(part.tree, n.solved, extents(n)) if n.solved is not None else None
     return replace(_undersized(n, part, text, max(guard.value, (most or 0) + 1)), facts=tuple(facts))
 
 
@@ -759,7 +762,7 @@ def _reach_of_local(n: Numbers) -> Why | None:
     for one in n.f.sites:
         if one.kernel != kernel or not one.index or one.conditional or not set(one.things) & set(site.things):
             continue
-        most = values.largest(json.loads(one.index), n.world, _extents(n))
+        most = values.largest(json.loads(one.index), n.world, extents(n))
         if most is not None and most >= n.index:
             found.append((most, one))
     if not found:
@@ -801,7 +804,7 @@ def _loop(n: Numbers) -> Why | None:
             name = values.text(part.tree)
             text = f"{equation(part.tree, n.solved)}, and {count}."
             limit_name = known.label if known else f"{part.count:,}"
-            most = values.largest(part.tree, n.solved, _extents(n))
+            most = values.largest(part.tree, n.solved, extents(n))
             room = f", or allocate {(most + 1) * part.stride * n.element:,} bytes for {n.name}" if most and most >= part.count else ""
             clamp = f"Clamp `{name}` to `{limit_name} - 1`"
             step = f"{clamp}, skip the access where it is larger{room}." if room else f"{clamp}, or skip the access where it is larger."
@@ -863,10 +866,11 @@ RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _offset_twice,
     _exchanged,
     stride_reasons.why,
-    _stride_in_bytes,
+    stride_reasons.wrong_pitch,
     _id_is_outside,
     _one_more,
     _too_many_items,
+    _missing_guard,
     _loop,
     _reach_of_local,
     _anything,

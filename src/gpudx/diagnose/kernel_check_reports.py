@@ -87,6 +87,7 @@ def _site(kept: dict[str, Any]) -> Site:
     guards = tuple((int(at), str(text)) for at, text in kept.get("guards", ()))
     before = kept.get("before")
     more = {"ways": ways, "guards": guards, "before": None if before is None else tuple(before)}
+    more["inside"] = tuple((str(kind), int(line), str(text)) for kind, line, text in kept.get("inside", ()))
     more["loads"] = tuple((str(text), int(argument), str(index)) for text, argument, index in kept.get("loads", ()))
     return Site(**{**kept, **more, **{name: tuple(kept.get(name, ())) for name in LISTS}})
 

@@ -14,10 +14,12 @@ from gpudx.detectors.freed_while_in_use import freed_under
 from gpudx.diagnose import (
     build_options,
     endless_loops,
+    followers,
     image_reasons,
     index_reasons,
     nan_reasons,
     other_structs,
+    partial_launches,
     partial_writes,
     race_reasons,
     row_overflows,
@@ -46,7 +48,7 @@ from gpudx.text import capital, listed, plural, times
 
 ID = "kernel-check-"
 # The first that knows one.
-REASONS = (row_overflows, other_structs, index_reasons, race_reasons, partial_writes, nan_reasons, image_reasons)
+REASONS = (row_overflows, other_structs, index_reasons, race_reasons, partial_writes, partial_launches, nan_reasons, image_reasons)
 MOST_NAMED = 4  # kernels
 NOT_WITH_BARRIERS = "with these checks, this driver does not run kernels correctly that return before a barrier or have one in a branch"
 MOST = 1000
@@ -82,17 +84,18 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     places: dict[tuple[str, Place], list[Failure]] = {}
     # Read before another work-item wrote it, or after a write that was left out: the fault is that one.
     spoiled = {(f.position, f.thing) for f in found if f.kind == "race" or (f.kind == "bounds" and f.writes)}
-    apart = {f.position for f in found if f.kind == "barrier"}  # whoever misses a barrier races with those who waited
-    for failure in found:
-        if failure.kind == "uninitialized" and (failure.position, failure.thing) in spoiled:
-            continue
-        if failure.kind == "race" and failure.position in apart:
+    leaders = followers.led_by(found)
+    for at, failure in enumerate(found):
+        if at in leaders or (failure.kind == "uninitialized" and (failure.position, failure.thing) in spoiled):
             continue
         places.setdefault((failure.kind, failure.site), []).append(failure)
     for same in list(places.values())[:MOST]:
         count = sum(one.count for one in found if _is_same_memory(one, same[0]))
+        led = [found[at] for at, leader in leaders.items() if any(leader is one for one in same)]
         why = _why(same[0], _argument(same[0]))
         finding = _finding(same[0], count, len({(one.facts.trace.path, one.position) for one in same}), _with_later(same[0], why, found))
+        if led:
+            finding = replace(finding, evidence=(*finding.evidence, Evidence(followers.sentence(led), (same[0].position + 1,))))
         sure: Attribution = "probable" if _makes_the_first_nan(same[0], found) else "unknown"
         if same[0].kind != "nan":
             yield finding
@@ -103,6 +106,8 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
 def _after_infinity(finding: Finding, f: Failure, found: Sequence[Failure]) -> Finding:
     """A NaN often comes of an infinity (inf / inf, inf - inf) that the same launch made first: then that is what to change."""
     made = next((one for one in found if one.kind == "nan" and not one.more and (one.facts, one.position) == (f.facts, f.position)), None)
+    if not f.more and not finding.steps:
+        return replace(finding, steps=(nan_reasons.keep_finite(f, _where(f)),))
     if not f.more or made is None or made.site == f.site:
         return finding
     why = nan_reasons.why(made)
@@ -240,7 +245,7 @@ def _evidence(f: Failure, site: Site, count: int, launches: int, why: Why | None
     yield from endless_loops.facts(f)
     if (guarded := index_reasons.guarded(f)) is not None and not (why and guarded in why.text):
         yield guarded
-    if (given := index_reasons.passed(f)) is not None:
+    if (given := index_reasons.passed(f)) is not None and not any(fact in given for fact in (why.facts if why else ())):
         yield given
     yield from _index_and_order(f)
     if (same := _same_buffer(f)) is not None:

@@ -97,6 +97,9 @@ def keep_finite(f: Failure, where: str) -> str:
     if name in ("exp", "expm1"):
         most = LARGEST.get(f.width, LARGEST[4])
         return f"Keep `{f.site.text}` ({where}) finite: {name} overflows above {most}. In a softmax, subtract the largest argument first."
+    operand = f.site.watched[1] if len(f.site.watched) > 1 else ""
+    if name.startswith("log") and operand:
+        return f"Keep `{operand}` above {'-1' if name == 'log1p' else '0'} before `{f.site.text}` ({where})."
     return f"Keep `{f.site.text}` ({where}) finite: check its operands first."
 
 

@@ -11,12 +11,14 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import prod
 
 from gpudx.diagnose.access_numbers import Numbers, Scalar, Why, bare, has, is_launched
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.kernel_checks import values
 from gpudx.kernel_checks.plan import ATOMICALLY, READ, WRITE, Site
 from gpudx.kernel_checks.values import World
+from gpudx.text import capital, plural
 
 SEVERAL = 1023  # in place of a work-item of global memory, which is kept modulo this number (kernel_checks/prelude.py)
 WROTE, OTHER_GROUP, SEVERAL_READ = 2, 4, 3
@@ -163,18 +165,39 @@ def _missing_barrier(race: Race) -> Why | None:
     first, second = (other, site) if ahead else (site, other)
     if ahead and own in (other.before or ()):
         first, second = sorted((site, other), key=lambda one: one.line)  # in a loop, either can come first
-    step = f"Put barrier({fence}) between line {first.line} and line {second.line}, where every work-item of the group reaches it."
-    if first.line > second.line:
+    meets_again = own in (site.before or ()) or (ahead and own in (other.before or ()))
+    step = _where_barrier_goes(f"barrier({fence})", first, second, meets_again)
+    return Why("race-in-kernel", f"{_met(race)}, and no barrier separates the two.", (step,))
+
+
+def _where_barrier_goes(barrier: str, first: Site, second: Site, again: bool) -> str:
+    """Every work-item of the group has to reach a barrier, so that it never goes into an `if`. `again`: a loop comes back to the first
+    access after the second."""
+    around = [one for one, other in zip(first.inside, second.inside, strict=False) if one == other]
+    loop = max((at for at, one in enumerate(around) if one[0] == "loop"), default=-1)
+    choices = [text for kind, _, text in around[loop + 1 :] if kind != "loop"]
+    outer = [text for kind, _, text in around[: loop + 1] if kind != "loop"]
+    if first.line > second.line or (first.line == second.line and again and loop >= 0):
+        behind = f", behind `if ({choices[0]})`" if choices else ""
+        next_one = f"line {second.line}" if first.line != second.line else "it again"
         step = (
-            f"Put barrier({fence}) after line {first.line}, at the end of the loop's body: the next iteration runs line {second.line}"
+            f"Put {barrier} after line {first.line}{behind}, at the end of the loop's body: the next iteration runs {next_one}"
             f" while other work-items are still at line {first.line}."
         )
     elif first.line == second.line:
         step = (
-            f"Split line {first.line} into two statements with barrier({fence}) between the {_deed(first)} `{first.text}` and the"
+            f"Split line {first.line} into two statements with {barrier} between the {_deed(first)} `{first.text}` and the"
             f" {_deed(second)} `{second.text}`."
         )
-    return Why("race-in-kernel", f"{_met(race)}, and no barrier separates the two.", (step,))
+        step = f"{step} Close `if ({choices[0]})` before the barrier and open it again behind it." if choices else step
+    elif choices:
+        step = (
+            f"Close `if ({choices[0]})` behind line {first.line}, put {barrier} there, and open it again before line {second.line}: every"
+            " work-item of the group has to reach the barrier."
+        )
+    else:
+        step = f"Put {barrier} between line {first.line} and line {second.line}, where every work-item of the group reaches it."
+    return f"{step} All work-items of the group have to run the loop, so move `if ({outer[0]})` inside of it." if outer else step
 
 
 def _deed(site: Site) -> str:
@@ -325,7 +348,8 @@ def _stride_against_range(race: Race, fast: int, slow: int, stride: int, partner
         step = f"Skip the work-items where `{variable}` is not less than `{given.label}`: the launch is rounded up to whole groups."
         return Why("race-in-kernel", text, (step,))
     if given:
-        step = f"Pass {count:,} for `{given.label}`, or launch {given.value:,} work-items in dimension {fast}."
+        launch = f"launch {given.value:,} work-items in dimension {fast}"
+        step = f"Pass {count:,} for `{given.label}`, or {launch}." if count * rows <= n.held else f"{capital(launch)}."
         return Why("race-in-kernel", text, (step,), n.passed_at(given.argument))
     return Why("race-in-kernel", text, (f"Use a row of {count:,} elements, or launch {stride:,} work-items in dimension {fast}.",))
 
@@ -409,9 +433,31 @@ def _repeated_local_id(race: Race, ids: set[tuple[str, int]]) -> Why | None:
     if not race.across or {name for name, _ in ids} != {"get_local_id"}:
         return None
     axis = min(axis for _, axis in ids)
-    text = f"The index uses get_local_id({axis}) only, which is the same in every work-group, so that groups write the same elements."
-    step = f"Use get_global_id({axis}) in the index, or add get_group_id({axis}) times the number of elements of a group."
-    return Why("race-in-kernel", text, (step,))
+    updates = race.f.reads and race.f.writes
+    deed = "update" if updates else "write"
+    text = f"The index uses get_local_id({axis}) only, which is the same in every work-group, so that groups {deed} the same elements."
+    if not updates and prod(len(_extent(race, each)) for each in range(3)) <= race.n.held:
+        step = f"Use get_global_id({axis}) in the index, or add get_group_id({axis}) times the number of elements of a group."
+        return Why("race-in-kernel", text, (step,))
+    return Why("race-in-kernel", text, (_one_result_per_group(race),))
+
+
+def _one_result_per_group(race: Race) -> str:
+    """Of an element that several groups need: a larger index would leave the buffer."""
+    n, groups = race.n, [race.n.world.ids.get(("get_num_groups", axis)) for axis in range(3)]
+    rows = f"{prod(filter(None, groups)):,} x {n.held:,} elements" if all(groups) else f"{n.held:,} elements for each group"
+    apart = f"give each group {plural(n.held, 'element')} of its own (allocate {rows}) and combine them in a second launch"
+    if not race.f.reads:
+        return f"{capital(apart)}, or let one group write {n.name}."
+    example = " such as atomic_add" if _is_whole(race) else ""
+    return f"Update `{race.f.site.text}` with an atomic function{example}, or {apart}."
+
+
+def _is_whole(race: Race) -> bool:
+    """Does the buffer have elements of a type that OpenCL's atomic functions take?"""
+    given = race.f.facts.launches.values(race.n.launch) if race.n.launch is not None else ()
+    kinds = [one["declared"].type for one in given if one["index"] == race.n.argument and one["declared"]]
+    return any(kind.replace("unsigned int", "uint").removesuffix("*").strip() in ("int", "uint") for kind in kinds)
 
 
 def _one_per_group(race: Race, ids: set[tuple[str, int]]) -> Why | None:
@@ -436,7 +482,9 @@ def _unused_id(race: Race, ids: set[tuple[str, int]]) -> Why | None:
             f"The index does not use get_global_id({axis}), and the launch has {count:,} work-items in dimension {axis}: all of them write"
             f" the same elements."
         )
-        step = f"Use get_global_id({axis}) in the index, or launch one work-item in dimension {axis}."
+        fits = prod(len(_extent(race, each)) for each in range(3)) <= race.n.held
+        use = f"Use get_global_id({axis}) in the index, or launch" if fits else "Launch"
+        step = f"{use} one work-item in dimension {axis}."
         return Why("race-in-kernel", text, (step,))
     return None
 

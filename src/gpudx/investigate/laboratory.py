@@ -52,7 +52,8 @@ NOTHING = ("not reached", "tool missing")  # such runs may have no case
 AT_THE_END_S = 1.0  # of the budget, for the analysis of the last run
 LONGER = 0.3  # of the budget: whether a program that stood still ends with more time
 FIRST_PATIENCE = 0.4  # of the budget: a first run that has not ended by then, and does nothing any more, hangs
-NAN, NUMBERS, PRINTED_NAN = "not-a-number", "checked-numbers", re.compile(rb"(?i)(?<![a-z])-?nan(?![a-z])")
+NAN, NUMBERS = "not-a-number", "checked-numbers"
+PRINTED_NAN, PRINTED_INFINITY = (re.compile(rb"(?i)(?<![\w.])-?(?:%b)(?!\w)" % word) for word in (b"nan", b"inf(?:inity)?"))
 
 
 @dataclass
@@ -284,25 +285,31 @@ def _counted(case: Case, experiment: str, folder: Path) -> Case:
 
 
 def _with_printed_nan(case: Case, output: Path) -> Case:
-    """Programs compute NaN on purpose, to mark what is missing. In a run that passed, one counts only if the program printed it. The first
-    one of a run whose output has a NaN is where that comes from."""
+    """Programs compute NaN and infinity on purpose, to mark what is missing. In a run that passed, one counts only if the program printed
+    it. The first one of a run whose output has one is where that comes from."""
     try:
-        printed = PRINTED_NAN.search(output.read_bytes()) is not None
+        text = output.read_bytes()
     except OSError:
-        printed = False
-    if printed:
-        return replace(case, diagnosis=tuple(map(_printed, case.diagnosis)))
+        text = b""
+    mine = [entry for entry in case.diagnosis if entry.cause == NAN]
+    if PRINTED_NAN.search(text):
+        first = next((entry for entry in mine if entry.status == "likely"), None)
+        return _with_first(case, first, "a NaN", "NaN")
+    if PRINTED_INFINITY.search(text):
+        first = min(mine, key=lambda entry: (entry.guilty.number or 0) if entry.guilty else 0, default=None)
+        return _with_first(case, first, "an infinite number", "infinity")
     if case.outcome.failed:
         return case
     return replace(case, diagnosis=tuple(entry for entry in case.diagnosis if entry.cause != NAN))
 
 
-def _printed(entry: Diagnosis) -> Diagnosis:
-    if entry.cause != NAN or entry.status != "likely":
-        return entry
-    seen = Evidence("the program's output has a NaN, and this launch computed the first one")
-    reason = "This is the first NaN of the run, and the program printed one."
-    return replace(entry, status="confirmed", reason=reason, evidence=(*entry.evidence, seen))
+def _with_first(case: Case, first: Diagnosis | None, printed: str, what: str) -> Case:
+    if first is None:
+        return case
+    seen = Evidence(f"the program's output has {printed}, and this launch computed the first one")
+    reason = f"This is the first {what} of the run, and the program printed one."
+    entry = replace(first, status="confirmed", reason=reason, evidence=(*first.evidence, seen))
+    return replace(case, diagnosis=(entry, *(one for one in case.diagnosis if one is not first)))
 
 
 def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:

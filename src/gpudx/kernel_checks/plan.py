@@ -54,6 +54,8 @@ class Site:
     conditional: bool = False  # of an access: not every work-item comes to it
     loads: tuple[tuple[str, int, str], ...] = ()  # elements that an operation or a loop's end depends on
     nth: int = 0  # how often its text is in its line before it
+    # Of an access: what is around it, the outermost first: "if", "else", "switch" or "loop", line and condition.
+    inside: tuple[tuple[str, int, str], ...] = ()
     before: tuple[int, ...] | None = None  # sites to the same memory that may come before it without a barrier; None: not known
 
 

@@ -28,6 +28,7 @@ from gpudx.kernel_checks.syntax import Node, Tree
 
 Chain = list[tuple[Function, Node | None]]  # functions, each with the call of it
 CHOICES = ("IF_STMT", "SWITCH_STMT", "CONDITIONAL_OPERATOR")
+AROUND = {"IF_STMT": "if", "SWITCH_STMT": "switch", "FOR_STMT": "loop", "WHILE_STMT": "loop", "DO_STMT": "loop"}
 CONDITIONED = ("IF_STMT", "WHILE_STMT", "FOR_STMT")
 MOST_WAYS = 32  # chains of calls to one helper function whose indexes are followed
 
@@ -342,6 +343,20 @@ class Shape:
             self.now.first_return = min(returns, default=len(self.text))
         return self.now.first_return < node.start
 
+    def _inside(self, node: Node) -> tuple[tuple[str, int, str], ...]:
+        """The choices and loops whose bodies a node is in, from the outside."""
+        found = []
+        above: Node | None = node.parent
+        while above is not None and above.kind != "FUNCTION_DECL":
+            if above.kind in AROUND:
+                condition, bodies, _ = self._parts_of(above)
+                at = next((i for i, body in enumerate(bodies) if body.start <= node.start < body.end), None)
+                if at is not None:
+                    kind = AROUND[above.kind] if not at or above.kind != "IF_STMT" else "else"
+                    found.append((kind, self.line(above)[1], self._shown(condition) if condition is not None else ""))
+            above = above.parent
+        return tuple(reversed(found))
+
     def _variable_of(self, node: Node) -> int:
         """The variable that an expression is, or is a field of; -1: another expression."""
         node = self._bare(node)
@@ -396,6 +411,7 @@ class Shape:
             things = tuple(sorted(self._thing_numbers[root] for root in roots if root in self._thing_numbers))
             is_local = any(self.things[one].space == "local" or self.things[one].kind == "local" for one in things)
             site = replace(site, how=how & (BOTH | ATOMICALLY), things=things, is_local=is_local, conditional=self._conditional(node))
+            site = replace(site, inside=self._inside(node))
             self.places.setdefault(node, []).append(len(self.sites) + 1)
         self.sites.append(site)
         return len(self.sites)

@@ -35,6 +35,7 @@ class Access:
     root: int  # the declaration of the argument or array
     indices: tuple[Node, ...]
     node: Node
+    when: int  # in the order of evaluation: what is assigned is computed before it is stored
 
 
 class Sharing:
@@ -183,7 +184,9 @@ class Sharing:
             self._other_access(node, last)
             return
         indices = tuple(one.children[1] for one in reversed(subscripts))
-        self._found.append(Access(self._segment, reads, writes, root.declared, indices, node))
+        assignment = self._outermost(node).parent
+        when = node.start if reads or assignment is None else assignment.end
+        self._found.append(Access(self._segment, reads, writes, root.declared, indices, node, when))
 
     def _other_access(self, node: Node, last: Node) -> None:
         self._misunderstand(
@@ -192,10 +195,14 @@ class Sharing:
         if last.kind != "DECL_REF_EXPR":
             self._walk(last.children[0])
 
+    def _outermost(self, node: Node) -> Node:
+        while node.parent is not None and (node.parent.kind == "PAREN_EXPR" or self._rewriter._implicit(node.parent)):
+            node = node.parent
+        return node
+
     def _how(self, node: Node) -> tuple[bool, bool]:
-        below, above = node, node.parent
-        while above is not None and (above.kind == "PAREN_EXPR" or self._rewriter._implicit(above)):
-            below, above = above, above.parent
+        below = self._outermost(node)
+        above = below.parent
         if above is None or self._rewriter._is_component(above):
             raise Unproved
         if above.kind == "BINARY_OPERATOR" and above.operator == "=" and above.children[0] is below:
@@ -229,7 +236,7 @@ class Sharing:
             self._conditions[f"d{at}"] = None
             if any(self._depends_on_memory(one.node) for one in written):
                 self._conditions[f"w{at}"] = None  # which elements it writes is only known when it runs
-        first = min(mine, key=lambda one: one.node.start)
+        first = min(mine, key=lambda one: one.when)
         if any(one.reads for one in mine) and (first.reads or self._conditional(first.node)):
             self._conditions[f"w{at}"] = None
 
@@ -270,14 +277,14 @@ class Sharing:
         stores = [one for one in mine if one.writes]
         if len({self._key(one) for one in stores}) != 1:
             raise Unproved
-        store = min(stores, key=lambda one: one.node.start)
+        store = min(stores, key=lambda one: one.when)
         if store.reads or self._conditional(store.node):
             raise Unproved
         self._fills(store, variable)
         loop = self._loop_of(store.node)
         for one in mine:
             inside = loop is None or (loop.start <= one.node.start and one.node.end <= loop.end)
-            if one.reads and (one.node.start < store.node.start or not inside):
+            if one.reads and (one.when < store.when or not inside):
                 raise Unproved
 
     def _fills(self, store: Access, variable: Node) -> None:

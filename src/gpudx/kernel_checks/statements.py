@@ -54,7 +54,7 @@ class Statements(Calls):
             return self.source(node)
         if kind == "CALL_EXPR" and node.name in BARRIERS:
             return self._barrier(node)
-        return self.unused(node)
+        return self._stored_last(node) or self.unused(node)
 
     def _declaration(self, node: Node) -> str:
         parts: list[tuple[Node, str]] = []
@@ -82,7 +82,7 @@ class Statements(Calls):
         assert self.now is not None
         if self.now.is_kernel:
             return "do { gdx_end(gdx); return; } while (0)"
-        return self.splice(node, [(child, self.expression(child, READ)) for child in node.children])
+        return self.splice(node, [(child, self._nan(child, self.expression(child, READ))) for child in node.children])
 
     def _control(self, node: Node) -> str:
         parts: list[tuple[Node, str]] = []
@@ -334,9 +334,39 @@ class Statements(Calls):
                 return guarded
         return self.expression(node, READ)
 
+    def _stored_last(self, node: Node) -> str | None:
+        """`v[i] = a * v[i]`: what is read of the memory that is written has to be checked before the write marks it as written. Two
+        arguments may be the same buffer."""
+        if "uninit" not in self.checks or node.kind != "BINARY_OPERATOR" or node.operator != "=":
+            return None
+        left, right = node.children
+        target = self._lvalue(left)
+        read = [one for one in right.walk() if self._is_access(one)]
+        if not self._zero(left) or not self._is_simple(target) or not any(self._may_be_same(target, one) for one in read):
+            return None
+        guard = self.guard(target, WRITE)
+        if not guard:
+            return None
+        self._temporary += 1
+        name = f"gdx_s{self._temporary}"
+        stored = self.splice(node, [(right, name)])
+        return f"do {{ const {plain(left.type)} {name} = {self._right(node)}; if ({guard}) {{ {stored}; }} }} while (0)"
+
+    def _may_be_same(self, one: Node, other: Node) -> bool:
+        """Can two accesses be to the same array, or to the same memory by two pointers?"""
+        a, b = self._base(one), self._base(other)
+        return self._is_pointer(a) if a.declared != b.declared and self._is_pointer(b) else a.declared == b.declared
+
+    def _base(self, access: Node) -> Node:
+        last = self._path(access)[-1]
+        return self._bare(last.children[0]) if last.children else last
+
+    def _is_simple(self, target: Node) -> bool:
+        return self._is_access(target) and self.pure(target) and not self._nested(target)
+
     def _guarded_store(self, node: Node) -> str | None:
         target = self._lvalue(node.children[0])
-        if not self._is_access(target) or not self.pure(target) or self._nested(target):
+        if not self._is_simple(target):
             return None
         simple = node.kind == "BINARY_OPERATOR"
         how = WRITE if simple else BOTH

@@ -227,7 +227,7 @@ def largest(tree: Tree, world: World, extents: Mapping[tuple[str, int], int]) ->
     """The largest value over all work-items and iterations of loops; None where the source leaves that open. `extents` has how many
     values each id has. Sums and products are largest where each part is at one of its ends."""
     tree = _folded(tree, world)
-    if any(one[0] not in MONOTONE or (one[0] == "call" and one[1] not in ("max", "min", "clamp")) for one in _computed(tree)):
+    if not all(map(_is_monotone, _computed(tree))):
         return None
     ids = {(one[1], one[2]) for one in _computed(tree) if one[0] == "id" and one[1] not in SIZES}
     counters = _left_open(tree, replace(world, open={}))
@@ -241,6 +241,13 @@ def largest(tree: Tree, world: World, extents: Mapping[tuple[str, int], int]) ->
         found.append(_or_none(tree, replace(world, ids={**world.ids, **at}, open=opened)))
     known = [one for one in found if one is not None]
     return max(known) if len(known) == len(found) else None
+
+
+def _is_monotone(tree: Tree) -> bool:
+    """Does it grow, or fall, with each of its parts?"""
+    if tree[0] in ("/", ">>"):
+        return bool(tree[3][0] == "number" and tree[3][1] > 0)
+    return tree[0] in MONOTONE and (tree[0] != "call" or tree[1] in ("max", "min", "clamp"))
 
 
 def _folded(tree: Tree, world: World) -> Tree:

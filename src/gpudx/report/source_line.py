@@ -28,6 +28,11 @@ SUFFIXES = frozenset(
 )
 # "<kernel>:12", "add.cl:12", "line 12": of the text that the program gave the driver, not of a file that can be opened.
 KERNEL_TEXT = re.compile(r"^(?:(?P<name><[^>]*>|[^/:]*):|line )(?P<line>\d+)$")
+# A wrapper that computes with a member of a parameter, or that sets an argument with a fixed number to one, decides something:
+# `buffer(a->n * sizeof(int))`, `clSetKernelArg(k, 3, sizeof(int), &grid.ny)`.
+DECIDES = re.compile(
+    r"(?:\.|->)\w+\s*[-+*/%](?!>)|[\w)\]]\s*[-+*/%]\s*\w+(?:\.|->)\w|^\s*[\w.>-]+\s*,\s*\d+\s*,.*&\s*\w+(?:\.|->)\w", re.S
+)
 STUB = "__device_stub_"  # of nvcc and hipcc: it launches the kernel
 NATIVE = re.compile(r"^(?P<function>.+) at (?P<file>[^/ ]+):(?P<line>\d+) \((?P<object>.+)\)$")
 PYTHON = re.compile(r"^(?P<file>[^/ ]+):(?P<line>\d+) in (?P<function>.+) \(python\)$")
@@ -235,7 +240,8 @@ def _passes_on(path: str, frame: _Frame) -> bool:
     statement = _call(lines, frame.line)
     used = set(_identifiers(statement)) - _filled(lines, frame.line, name, statement)
     inside = _declared(lines, frame.line, name)
-    return bool(used & parameters) and all(one in parameters or _is_global(lines, one) or not inside(one) for one in used)
+    given = all(one in parameters or _is_global(lines, one) or not inside(one) for one in used)
+    return bool(used & parameters) and given and not DECIDES.search(statement.partition("(")[2])
 
 
 def _passes_on_in_python(text: str, line: int) -> bool:

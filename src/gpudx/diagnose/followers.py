@@ -1,0 +1,104 @@
+"""Reports of checked kernels that can follow from an earlier one.
+
+A check leaves out the access that fails, so that a read gives 0 and a write is missing. What is computed from that afterwards (an index,
+an element that nothing wrote, a division) may fail only because of it, even in a program whose plain runs give the right result. So an
+access outside memory comes before the races, uninitialized reads and NaNs of its launch, and of later launches that its data reaches.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from itertools import groupby
+
+from gpudx.diagnose.access_numbers import has
+from gpudx.diagnose.kernel_check_reports import Failure
+from gpudx.facts import Facts
+from gpudx.facts.accesses import READ, WRITE
+from gpudx.facts.given_memory import uses
+from gpudx.text import listed, plural
+
+LEADING = ("bounds", "alignment", "barrier", "loop", "image")  # something is left out of the launch
+FOLLOWING = {
+    "race": "race",
+    "uninitialized": "read of uninitialized memory",
+    "nan": "NaN or infinity",
+    "division": "division by zero",
+}
+SPOILING = ("race", "uninitialized")
+NO_BUFFER = -1  # local memory, and other arrays
+MANY = {
+    "read of uninitialized memory": "reads of uninitialized memory",
+    "NaN or infinity": "NaNs or infinities",
+    "division by zero": "divisions by zero",
+}
+MOST_LEADERS = 16
+
+
+def led_by(found: Sequence[Failure]) -> dict[int, Failure]:
+    """For each report that can follow from an earlier one, by its place in `found`: the first that it can follow from."""
+    following = [at for at, one in enumerate(found) if one.kind in FOLLOWING]
+    reached: list[tuple[Failure, Collection[int]]] = []
+    for one in found if following else ():
+        known = len(reached) == MOST_LEADERS or _first(one, reached) is not None  # what that one reaches, the first one reaches too
+        if one.kind in LEADING and not known and not _is_misled(one, found):
+            reached.append((one, _reached(one.facts, one.position)))
+    return {at: first for at in following if (first := _first(found[at], reached)) is not None}
+
+
+def _first(one: Failure, reached: Sequence[tuple[Failure, Collection[int]]]) -> Failure | None:
+    return next((leader for leader, places in reached if leader.facts is one.facts and one.position in places), None)
+
+
+def sentence(led: Sequence[Failure]) -> str:
+    """ "2 races and 1 read of uninitialized memory in launch 4 were reported after it and can follow from it"."""
+    counts = [plural(n, name, MANY.get(name)) for kind, name in FOLLOWING.items() if (n := sum(one.kind == kind for one in led))]
+    launches = list(dict.fromkeys(one.facts.sites.at(one.position).launch for one in led))
+    where = f"launch {launches[0]}" if len(launches) == 1 else f"{len(launches):,} launches"
+    return f"{listed(counts)} in {where} {'was' if len(led) == 1 else 'were'} reported after it and can follow from it"
+
+
+def _is_misled(one: Failure, found: Sequence[Failure]) -> bool:
+    """Does it depend on an element of memory that is itself raced for or uninitialized? Then that came first."""
+    before = [other for other in found if other.facts is one.facts and other.position <= one.position and other.kind in SPOILING]
+    return one.kind == "bounds" and bool(before) and bool({_memory(other) for other in before} & _read_for(one))
+
+
+def _memory(f: Failure) -> int:
+    """The buffer that a report is about, as a row of the objects."""
+    return _buffer(f, f.thing.index) if f.thing is not None and f.thing.kind == "argument" else NO_BUFFER
+
+
+def _buffer(f: Failure, argument: int) -> int:
+    launch = f.facts.launches.at_position(f.position)
+    given = f.facts.launches.values(launch) if launch is not None else ()
+    return next((int(one["object"]) for one in given if one["index"] == argument), NO_BUFFER)
+
+
+def _read_for(f: Failure) -> set[int]:
+    """Memory that the index was loaded from; of an index that is not understood, all that the launch may read."""
+    ways = [way.index for way in f.site.ways] or [f.site.index]
+    trees = [json.loads(one) for one in ways if one]
+    if len(trees) < len(ways) or any(has(tree, "open") for tree in trees):
+        table = uses(f.facts)
+        return {NO_BUFFER, *map(int, table["object"][(table["position"] == f.position) & ((table["how"] & READ) != 0)])}
+    return {_buffer(f, int(load[3])) for tree in trees for load in has(tree, "load")}
+
+
+def _reached(facts: Facts, position: int) -> Collection[int]:
+    """The launch, and later calls that use what it may have written, also through other launches. What the host has read back may decide
+    about every later call."""
+    table = uses(facts)
+    later = table[table["position"] >= position]
+    tainted: set[int] = set()
+    places: set[int] = {position}
+    for at, group in groupby(later, key=lambda row: int(row["position"])):
+        rows = list(group)
+        if at != position and not any(int(row["object"]) in tainted and row["how"] & READ for row in rows):
+            continue
+        places.add(at)
+        written = {int(row["object"]) for row in rows if row["how"] & WRITE}
+        if not written and all(row["argument"] < 0 for row in rows):
+            return places | set(map(int, later["position"][later["position"] > at]))
+        tainted |= written
+    return places

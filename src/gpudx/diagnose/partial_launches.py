@@ -1,0 +1,171 @@
+"""Why a checked kernel read elements that nothing had written: the launches that write the buffer end before them.
+
+How far a launch writes follows from its index, its arguments and its shape: a vector kernel that leaves the rest of a division, or a
+global size with two dimensions exchanged. Where an index or a guard is not understood, nothing is said.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpudx.diagnose.access_numbers import Numbers, Scalar, Why, bare, has, is_launched, shown_place
+from gpudx.diagnose.index_reasons import extents
+from gpudx.diagnose.kernel_check_reports import Failure
+from gpudx.facts.accesses import MAY, WRITE
+from gpudx.kernel_checks import values
+from gpudx.kernel_checks.formulas import Tree
+from gpudx.kernel_checks.plan import WRITE as STORES
+from gpudx.kernel_checks.plan import Site as Place
+from gpudx.text import capital, plural
+
+MOST_LAUNCHES = 500  # that are looked at
+COMPARED = re.compile(r"(.+?)\s*(<=|>=|<|>)\s*(.+)")
+TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+UP_TO = {"<": 0, "<=": 1, ">=": 0, ">": 1}  # what the guarded variable may still be, above the number less one
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far a launch writes at one place."""
+
+    numbers: Numbers
+    place: Place
+    last: int  # element
+    tree: Tree  # of the index, with the limits that guards set
+
+    @property
+    def bytes(self) -> int:
+        return (self.last + 1) * self.numbers.element
+
+
+def why(f: Failure) -> Why | None:
+    """None where the host wrote some of it, or where a writer may have gone further."""
+    thing = f.thing
+    if f.kind != "uninitialized" or thing is None or thing.kind != "argument" or thing.space != "global" or not thing.element:
+        return None
+    found = _reaches(f)
+    if not found or any(one.bytes > f.offset for one in found):
+        return None
+    furthest = max(reversed(found), key=lambda one: one.bytes)
+    return _sentence(f, furthest, only=len({one.numbers.launch for one in found}) == 1)
+
+
+def _sentence(f: Failure, reach: Reach, only: bool) -> Why:
+    assert f.thing is not None
+    n, element = reach.numbers, f.thing.element
+    site = f.facts.sites.at(n.f.position)
+    held, written = f.size // element, reach.bytes // element
+    who = f"kernel {site.kernel} (launch {site.launch})"
+    line = shown_place((reach.place.file, reach.place.line))
+    wrote = f"Only {who} wrote it before" if only else f"{capital(who)} wrote most of it before"
+    wide = f" of {n.element} bytes" if n.element != element else ""
+    text = f"{wrote}, {plural(written, 'element')} of {held:,}: `{reach.place.text}` ({line}) goes up to element {reach.last:,}{wide}."
+    if (short := _short_dimension(reach)) is not None:
+        return Why("read-before-write", text, (short[1],), site, (short[0],))
+    rest, each = held - written, n.element // element
+    step = f"Launch enough work-items of {site.kernel} for all {held:,} elements, or write the rest of `{f.thing.name}` otherwise."
+    if 0 < rest < each:
+        step = (
+            f"Write the last {plural(rest, 'element')} too: a work-item of {site.kernel} writes {each} elements, and {held:,} is not a multiple"
+            " of that. Use it for such sizes only together with a kernel for the rest."
+        )
+    return Why("read-before-write", text, (step,), site, (_launched(reach),))
+
+
+def _launched(reach: Reach) -> str:
+    n = reach.numbers
+    sizes = [n.world.ids["get_global_size", axis] for axis in range(3)]
+    shape = " x ".join(f"{one:,}" for one in sizes if one > 1) or "1"
+    launch = n.f.facts.sites.at(n.f.position).launch
+    return f"launch {launch} started {shape} work-items, and each writes {plural(n.element, 'byte')} at a time"
+
+
+def _short_dimension(reach: Reach) -> tuple[str, str] | None:
+    """A dimension of the launch that is smaller than what a guard allows, and what to do about it: often two are exchanged."""
+    n, limits = reach.numbers, _limits(reach.numbers, reach.place)
+    tree = json.loads(reach.place.index)
+    short = []
+    for one in values.parts(tree):
+        limit = limits.get(values.label(one)) if one[0] == "named" else None
+        axes = {int(part[2]) for part in has(one, "id") if part[1] in ("get_global_id", "get_group_id")}
+        most = values.largest(one, n.world, extents(n)) if limit is not None and len(axes) == 1 else None
+        if limit is not None and most is not None and most + 1 < limit[1].value:
+            short.append((values.label(one), most, limit[1], axes.pop()))
+    if len(short) != 1:
+        return None
+    name, most, count, axis = short[0]
+    shape = " x ".join(f"{n.world.ids['get_global_size', at]:,}" for at in range(3) if n.world.ids["get_global_size", at] > 1)
+    text = f"`{name}` goes up to {most:,} there, and {count.label} is {count.value:,}: the launch has {shape} work-items"
+    others = [one for _, one in limits.values() if one != count]
+    other = next((at for at in range(3) if at != axis and is_launched(n, count.value, at)), None)
+    if other is None or not any(is_launched(n, one.value, axis) for one in others):
+        return text, f"Launch {count.value:,} work-items in dimension {axis}."
+    first, second = sorted((axis, other))
+    return text, f"Swap dimensions {first} and {second} of the global size: `{name}` needs {count.value:,} work-items in dimension {axis}."
+
+
+def _reaches(f: Failure) -> list[Reach]:
+    """Of all launches that may have written the buffer before; none where one of them is not understood, or where the host wrote it."""
+    facts, row = f.facts, Numbers(f).memory
+    table = facts.accesses
+    mine = table[(table["object"] == row) & (table["position"] < f.position) & ((table["how"] & WRITE) != 0)]
+    if row < 0 or len(mine) > MOST_LAUNCHES or not ((mine["how"] & MAY) != 0).all() or (mine["argument"] < 0).any():
+        return []
+    found: list[Reach] = []
+    for one in mine:
+        places = list(_writes(f, int(one["position"]), int(one["argument"])))
+        if any(place is None for place in places):
+            return []
+        found += [place for place in places if place is not None]
+    return found
+
+
+def _writes(f: Failure, position: int, argument: int) -> Iterator[Reach | None]:
+    """The places at which a launch writes an argument; None: one that is not understood."""
+    launch = f.facts.launches.at_position(position)
+    kernel = f.facts.launches.name(launch) if launch is not None else ""
+    thing = next((one for one in f.things if (one.kind, one.function, one.index) == ("argument", kernel, argument)), None)
+    number = f.things.index(thing) if thing is not None else -1
+    places = [one for one in f.sites if one.kind == "access" and one.how & STORES and (one.kernel == kernel or one.ways)]
+    if thing is None or not thing.element:
+        yield None
+        return
+    for place in places:
+        if number not in place.things and not any((way.kernel, way.argument) == (kernel, argument) for way in place.ways):
+            continue
+        nobody: Any = {"item": (0, 0, 0), "local": (0, 0, 0), "group": (0, 0, 0), "offset": 0, "more": 0}
+        yield _reach(Numbers(replace(f, position=position, site=place, thing=thing, **nobody)), place) if place.index else None
+
+
+def _reach(n: Numbers, place: Place) -> Reach | None:
+    limits = {name: limit for name, (limit, _) in _limits(n, place).items()}
+    tree = _limited(json.loads(place.index), limits)
+    last = values.largest(tree, n.world, extents(n))
+    return Reach(n, place, last, tree) if last is not None and last >= 0 else None
+
+
+def _limits(n: Numbers, place: Place) -> dict[str, tuple[int, Scalar]]:
+    """Variables that a guard keeps below an argument: the largest value of each, and the argument. A condition around the access holds
+    there; one that comes before it, and is not around it, is where the other work-items left."""
+    found: dict[str, tuple[int, Scalar]] = {}
+    for argument, text in place.guards:
+        parts = COMPARED.fullmatch(text)
+        for scalar in n.compared(argument, text) if parts else ():
+            assert parts is not None
+            left, operator, right = parts.groups()
+            name, operator = (left, operator) if right == scalar.name else (right, TURNED[operator])
+            around = [kind for kind, _, condition in place.inside if text in condition and "||" not in condition and "!" not in condition]
+            holds = ("<" in operator and "if" in around) or (">" in operator and ("else" in around or not around))
+            if holds and (name not in found or scalar.value - 1 + UP_TO[operator] < found[name][0]):
+                found[name] = scalar.value - 1 + UP_TO[operator], scalar
+    return found
+
+
+def _limited(tree: Tree, limits: dict[str, int]) -> Tree:
+    inner = [_limited(one, limits) if isinstance(one, list) else one for one in tree]
+    limit = limits.get(values.label(tree)) if tree[0] == "named" and bare(tree)[0] != "number" else None
+    return inner if limit is None else ["call", "min", "i64", inner, ["number", limit]]
