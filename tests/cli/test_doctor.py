@@ -13,8 +13,10 @@ from cli_kit import Gpudx
 
 from gpudx import native
 from gpudx.backends import opencl
+from gpudx.cli import doctor, page
 from gpudx.cli.doctor import coverage_lines
 from gpudx.errors import UserError
+from gpudx.report import Page
 
 
 def test_the_table(gpudx_cli: Gpudx, recorder: Path) -> None:
@@ -42,6 +44,15 @@ def test_what_is_missing_says_how_to_get_it(gpudx_cli: Gpudx) -> None:
     assert "C compiler          not found" in done.stdout
     assert "to install: apt install oclgrind" in done.stdout
     assert "pip install nvidia-cuda-sanitizer-api" in done.stdout
+
+
+def test_lines_fit_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(page, "page_here", lambda: Page(80))
+    head = f"{'OpenCL loader':<18}  {'found':<10}  "
+    lines = doctor._wrapped(head, f"/srv/{'folder/' * 12}libOpenCL.so.1 supports layers, and calls of it are recorded")
+    assert all(len(line) <= 80 for line in lines) and lines[0].startswith(f"{head}.../folder/") and "libOpenCL.so.1" in lines[0]
+    assert doctor._wrapped(head, "finds faults; to install: pip install a b c d e f g h i")[-1].endswith("pip install a b c d e f g h i")
 
 
 def test_without_libclang_the_row_names_the_package(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_redacted(gpudx_cli: Gpudx, case: Path, format: str) -> None:
 
 def test_a_case_that_was_moved(gpudx_cli: Gpudx, case: Path, tmp_path: Path) -> None:
     shutil.move(case, tmp_path / "elsewhere")
-    assert f"Case\n  {tmp_path}/elsewhere" in gpudx_cli("report", "elsewhere").stdout
+    assert "Case\n  elsewhere\n" in gpudx_cli("report", "elsewhere").stdout
 
 
 def test_output_files(gpudx_cli: Gpudx, case: Path, tmp_path: Path) -> None:

@@ -94,12 +94,14 @@ def _show(entry: Entry) -> None:
 
 
 def _wrapped(head: str, text: str) -> list[str]:
-    """As wide as the terminal; for a pipe, one line."""
+    """As wide as the terminal, where paths lose the folders that do not fit; for a pipe, one line."""
     from gpudx.cli.page import page_here
-    from gpudx.report.layout import wrapped
+    from gpudx.report.layout import shortened, wrapped
 
-    command = text.rpartition(TO_INSTALL)[2]
-    return wrapped(text, page_here().width, head, whole=(command,)) if text and sys.stdout.isatty() else [head + text]
+    if not text or not sys.stdout.isatty():
+        return [head + text]
+    width, command = page_here().width, text.partition(TO_INSTALL)[2]
+    return wrapped(shortened(text, width - len(head)), width, head, whole=(command,))
 
 
 def _recorder() -> Entry:
