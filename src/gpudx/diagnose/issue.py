@@ -67,6 +67,7 @@ _KERNEL_ACCESS = re.compile(
     r"|커널.{0,30}(?:메모리 접근|범위)|kernel.{0,40}(?:acceso ilegal|fuera de)|内核.{0,30}(?:越界|非法)|カーネル.{0,30}(?:範囲外|不正)",
     re.IGNORECASE,
 )
+_DECODED = re.compile(r"address 0x[0-9a-f]+ is ")
 _NUMBER = re.compile(r"used as one \(([\d,]+)")
 _MODEL = re.compile(r"[\w.-]+\.(?:gguf|safetensors)\b")
 _TEST = re.compile(r"\b(test_\w+|\w+_test)\b")
@@ -210,7 +211,7 @@ def _established(report: Report, explained: Explained) -> Iterator[str]:
 
 def _decoded(finding: Finding) -> list[str]:
     """Numbers of an event that say more than its message."""
-    return [one.text for one in finding.evidence if one.text.startswith("address 0x")]
+    return [one.text for one in finding.evidence if _DECODED.match(one.text)]
 
 
 def _checked(report: Report) -> dict[str, int]:
