@@ -70,6 +70,10 @@ REASONS = {
     "atmost": ("out-of-bounds-access", "the largest allowed index is 999", "Compare with `i >= n` instead of `i > n`"),
     "halved": ("out-of-bounds-access", "`k < lights`, which is up to 29, and `l` has 15 elements", "960 bytes"),
     "curved": ("argument-type", "`i < n` does not stop it: argument 2 `n` is 1,072,064,102 (the bits of the float 1.8)", "whole number"),
+    "leading": ("out-of-bounds-access", "6,500 elements, rows x columns = 130 x 50, and", "Pass 50 (columns) for argument 4 `ld`"),
+    "kept": ("out-of-bounds-access", "by row = 128, and kernel scored (launch", "32 fits the buffer, 128 for argument 1 `row` does not"),
+    "planes": ("out-of-bounds-access", "1,024 work-items, and plane is 1,000: a bounds check is missing", "`i` is not less than `plane`"),
+    "banked": ("undersized-buffer", "goes up to element 66 in a group of 64 work-items", "local size of 268 bytes for `t` (67 x 4)"),
     "chunk": ("out-of-bounds-access", "begins at id 768 and has 256 work-items, up to id 1,023; `o` has 1,000 elements", "Launch 232"),
 }  # fmt: skip
 
@@ -106,6 +110,8 @@ def test_an_index_in_a_helper_function_is_followed_to_the_arguments_of_the_kerne
     assert "`pitch` is argument 2 `w` = 45" in facts_of(wrong, "placed")
     assert "`first + at` is 100 + 64 = 164, where `at = i * many` is 32 * 2 = 64" in facts_of(wrong, "passed")
     assert "`o` has room for 400 elements" in facts_of(wrong, "grown")
+    assert "argument 4 `ld` is 130" in facts_of(wrong, "leading")
+    assert "uses `cache[t * row + i]` on the same buffer with row = 32, which fits" in facts_of(wrong, "kept")
     assert "passed n = 200 with the same buffer" in facts_of(wrong, "grown")
     assert "`radius` is at byte 12 then, and at byte 16 in the kernel" in facts_of(wrong, "lit")
 

@@ -53,6 +53,24 @@ def test_a_wrapper_is_skipped(folder: Path) -> None:
     assert found.around(1) == [(2, "{"), (3, "    gpu_set(k, 1, 8, &extra->d);"), (4, "    set_rows(k, 2);")]
 
 
+MEMBERS = """typedef struct { int n, ny, nz; cl_mem data; } Grid;
+void upload(cl_kernel k, const Grid *g, const void *from)
+{
+    check(clEnqueueWriteBuffer(queue, g->data, CL_TRUE, 0, g->n * sizeof from, from, 0, NULL, NULL));
+    check(clSetKernelArg(k, 3, sizeof(int), &g->nz));
+    check(clEnqueueWriteBuffer(queue, g->data, CL_TRUE, 0, g->n, from, 0, NULL, NULL));
+}
+"""
+
+
+@pytest.mark.parametrize(("line", "expected"), [(4, 4), (5, 5), (6, 3)])
+def test_a_helper_that_computes_with_members_is_the_line_to_change(folder: Path, line: int, expected: int) -> None:
+    """Passing a member on, as the last one does, decides nothing."""
+    (folder / "grid.c").write_text(MEMBERS)
+    found = shown(folder, "grid.c", line, "upload", 3)
+    assert found and found.line == expected
+
+
 HIP = """__global__ void scale(float *x, int n, float by);
 void run_scale(float *x, int n, hipStream_t s) { hipLaunchKernelGGL(scale, dim3(n), dim3(64), 0, s, x, n); }
 static float *floats(size_t count)

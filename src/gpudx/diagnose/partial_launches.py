@@ -10,9 +10,10 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
-from gpudx.diagnose.access_numbers import Numbers, Scalar, Why, bare, has, is_launched, shown_place
+from gpudx.diagnose.access_numbers import Numbers, Scalar, Why, bare, has, is_launched, shown_place, summands
 from gpudx.diagnose.index_reasons import extents
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts.accesses import MAY, WRITE
@@ -41,6 +42,20 @@ class Reach:
     def bytes(self) -> int:
         return (self.last + 1) * self.numbers.element
 
+    @property
+    def count(self) -> int:
+        """Elements that it writes at most: with `y * width + x`, no more than there are pairs of x and y."""
+        ranges = [_values_of(term, self.numbers) for _, term in summands(self.tree)]
+        return min(self.last + 1, prod(filter(None, ranges))) if all(ranges) else self.last + 1
+
+
+def _values_of(term: Tree, n: Numbers) -> int:
+    """How many values a summand has; 0 where that is not known."""
+    core = bare(term)
+    parts = [one for one in core[2:] if not values.uniform(one)] if core[0] == "*" else [term]
+    most = values.largest(parts[0], n.world, extents(n)) if len(parts) == 1 else None
+    return 0 if most is None else 1 if values.uniform(term) else most + 1
+
 
 def why(f: Failure) -> Why | None:
     """None where the host wrote some of it, or where a writer may have gone further."""
@@ -58,20 +73,22 @@ def _sentence(f: Failure, reach: Reach, only: bool) -> Why:
     assert f.thing is not None
     n, element = reach.numbers, f.thing.element
     site = f.facts.sites.at(n.f.position)
-    held, written = f.size // element, reach.bytes // element
+    held, each = f.size // element, max(n.element // element, 1)
+    written = reach.count * each
     who = f"kernel {site.kernel} (launch {site.launch})"
     line = shown_place((reach.place.file, reach.place.line))
     wrote = f"Only {who} wrote it before" if only else f"{capital(who)} wrote most of it before"
     wide = f" of {n.element} bytes" if n.element != element else ""
-    text = f"{wrote}, {plural(written, 'element')} of {held:,}: `{reach.place.text}` ({line}) goes up to element {reach.last:,}{wide}."
+    goes = f"`{reach.place.text}` ({line}) goes up to element {reach.last:,}{wide}"
+    text = f"{wrote}, at most {written:,} of {plural(held, 'element')}: {goes}."
     if (short := _short_dimension(reach)) is not None:
         return Why("read-before-write", text, (short[1],), site, (short[0],))
-    rest, each = held - written, n.element // element
+    rest = held - written
     step = f"Launch enough work-items of {site.kernel} for all {held:,} elements, or write the rest of `{f.thing.name}` otherwise."
     if 0 < rest < each:
         step = (
-            f"Write the last {plural(rest, 'element')} too: a work-item of {site.kernel} writes {each} elements, and {held:,} is not a multiple"
-            " of that. Use it for such sizes only together with a kernel for the rest."
+            f"Write the last {plural(rest, 'element')} too: a work-item of {site.kernel} writes {each}, and {held:,} is not a multiple of"
+            " that. Use it for such sizes only together with a kernel for the rest."
         )
     return Why("read-before-write", text, (step,), site, (_launched(reach),))
 

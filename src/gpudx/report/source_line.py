@@ -31,7 +31,7 @@ KERNEL_TEXT = re.compile(r"^(?:(?P<name><[^>]*>|[^/:]*):|line )(?P<line>\d+)$")
 # A wrapper that computes with a member of a parameter, or that sets an argument with a fixed number to one, decides something:
 # `buffer(a->n * sizeof(int))`, `clSetKernelArg(k, 3, sizeof(int), &grid.ny)`.
 DECIDES = re.compile(
-    r"(?:\.|->)\w+\s*[-+*/%](?!>)|[\w)\]]\s*[-+*/%]\s*\w+(?:\.|->)\w|^\s*[\w.>-]+\s*,\s*\d+\s*,.*&\s*\w+(?:\.|->)\w", re.S
+    r"(?:\.|->)\w+\s*[-+*/%](?!>)|[\w)\]]\s*[-+*/%]\s*\w+(?:\.|->)\w|(?:^|\()\s*[\w.>-]+\s*,\s*\d+\s*,.*&\s*\w+(?:\.|->)\w", re.S
 )
 STUB = "__device_stub_"  # of nvcc and hipcc: it launches the kernel
 NATIVE = re.compile(r"^(?P<function>.+) at (?P<file>[^/ ]+):(?P<line>\d+) \((?P<object>.+)\)$")

@@ -50,6 +50,29 @@ __kernel void shifted(__global float *a, __global float *o, int n) {
   if (RIGHT) o[i] = next; else a[i] = next;
 }
 __kernel void scatter(__global const int *to, __global float *o) { int i = get_global_id(0); o[to[i]] = i; }
+__kernel void tree(__global float *o, __local float *t) {
+  int l = get_local_id(0);
+  t[l] = l;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int s = 32; s > 0; s /= 2) {
+    if (l < s)
+      t[l] += t[l + s];
+    SAFE
+  }
+  if (l == 0) o[get_group_id(0)] = t[0];
+}
+__kernel void branch(__global float *o, __local float *t, int n) {
+  int l = get_local_id(0);
+  if (l < n) {
+    t[l] = l;
+    if (RIGHT) t[l] += 1; else
+    o[get_group_id(0) * n + l] = t[n - 1 - l];
+  }
+}
+__kernel void tallied(__global int *o) {
+  int l = get_local_id(0);
+  if (RIGHT) atomic_add(&o[l], l + 1); else o[l] += l + 1;
+}
 """
 
 
@@ -78,6 +101,9 @@ def main(right: bool) -> None:
     run("rounds", (64,), (64,), memory(256), memory(64), 256)
     run("mirrored", (64,), (64,), memory(64), memory(64), cl.LocalMemory(256))
     run("shifted", (256,), (64,), memory(256), memory(256), 256)
+    run("tree", (256,), (64,), memory(4), cl.LocalMemory(256))
+    run("branch", (256,), (64,), memory(128), cl.LocalMemory(256), 32)
+    run("tallied", (256,), (64,), memory(64, np.int32))
     run("scatter", (256,), (64,), memory(256, np.int32, np.arange(256) if right else np.arange(256) % 200), memory(256))
     queue.finish()
 

@@ -158,6 +158,35 @@ __kernel void blown(__global const float *pinned, __global const float4 *wind, _
   int i = get_global_id(0);
   o[i] = wind[i] * (1.0f - pinned[i]);
 }
+__kernel void leading(__global const float *b, __global float *o, int rows, int columns, int ld) {
+  int x = get_global_id(0);
+  float s = 0;
+  for (int y = 0; y < rows; ++y) s += b[y * ld + x];
+  if (x < columns) o[x] = s;
+}
+__kernel void kept(__global float *cache, int row, int layer, int each) {
+  int i = get_global_id(0), t = get_global_id(1);
+  if (i < row) cache[(layer * each + t) * row + i] = 1;
+}
+__kernel void scored(__global const float *cache, __global float *o, int row) {
+  int t = get_global_id(0);
+  float s = 0;
+  for (int i = 0; i < row; ++i) s += cache[t * row + i];
+  o[t] = s;
+}
+__kernel void planes(__global float *image, int plane) {
+  int i = get_global_id(0);
+#if RIGHT
+  if (i >= plane) return;
+#endif
+  image[2 * plane + i] = i;
+}
+__kernel void banked(__global float *o, __local float *t) {
+  int l = get_local_id(0);
+  t[l + (l >> 4)] = l;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  o[get_global_id(0)] = t[l + (l >> 4)];
+}
 """
 
 
@@ -224,6 +253,12 @@ def main(right: bool) -> None:
     run("blown", (960,), None, *((pinned, wind) if right else (wind, pinned)), memory(960 * 4))
     run("sparse", (64,), None, memory(65 if right else 64, np.int32), memory(1), memory(64), 64)
     run("atmost", (1024,), (64,), memory(1000), 1000)
+    run("leading", (50,), None, memory(130 * 50), memory(50), 130, 50, 50 if right else 130)
+    cache = memory(4 * 64 * 32)
+    run("kept", (32 if right else 128, 64), None, cache, 32 if right else 128, 3, 64)
+    run("scored", (256,), (64,), cache, memory(256), 32)
+    run("planes", (1024,), (64,), memory(3 * 1000), 1000)
+    run("banked", (256,), (64,), memory(256), cl.LocalMemory(4 * (67 if right else 64)))
     queue.finish()
 
 

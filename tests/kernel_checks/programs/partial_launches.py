@@ -1,0 +1,59 @@
+"""Kernels that leave a part of a buffer unwritten, which another kernel reads; with "right" they write all of it."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pyopencl as cl
+
+SOURCE = """
+__kernel void by_four(__global const float4 *a, __global float4 *o) { int i = get_global_id(0); o[i] = a[i] * 2; }
+__kernel void doubled(__global const float *a, __global float *o, int n) { int i = get_global_id(0); if (i < n) o[i] = a[i] * 2; }
+__kernel void sums(__global const float *a, __global float *o, int n) { int i = get_global_id(0); if (i < n) o[i] = a[i] + 1; }
+__kernel void turned(__global float *o, int rows, int columns) {
+  int x = get_global_id(0), y = get_global_id(1);
+  if (x < columns && y < rows) o[y * columns + x] = x;
+}
+__kernel void means(__global const float *a, __global float *o, int n) { int i = get_global_id(0); if (i < n) o[i] = a[i] + 1; }
+__kernel void moved(__global float *v, __global const float *g, float by) { int i = get_global_id(0); v[i] = by * v[i] - g[i]; }
+__kernel void in_place(__global const float *a, __global float *o) { int i = get_global_id(0); o[i] = a[i] * 3; }
+__kernel void padded(__global float *o, int n) { int i = get_global_id(0); if (i >= n) o[i] = 0; }
+__kernel void tail(__global const float *a, __global float *o, int n) { int i = get_global_id(0); o[i] = a[n + i]; }
+"""
+N = 707
+
+
+def main(right: bool) -> None:
+    context = cl.create_some_context(interactive=False)
+    queue = cl.CommandQueue(context)
+    made = cl.Program(context, SOURCE).build()
+
+    def empty(count: int) -> cl.Buffer:
+        return cl.Buffer(context, cl.mem_flags.READ_WRITE, count * 4)
+
+    def full(count: int) -> cl.Buffer:
+        return cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.ones(count, np.float32))
+
+    def run(name: str, shape: tuple[int, ...], *arguments: object) -> None:
+        getattr(made, name)(queue, shape, None, *(np.int32(one) if isinstance(one, int) else one for one in arguments))
+
+    short = empty(N)
+    run("by_four", (N // 4,), full(N), short)
+    if right:
+        run("doubled", (N,), full(N), short, N)
+    run("sums", (N,), short, empty(N), N)
+    image = empty(100 * 300)
+    run("turned", (304, 112) if right else (112, 304), image, 100, 300)
+    run("means", (30000,), image, empty(30000), 30000)
+    run("moved", (64,), full(64) if right else empty(64), full(64), np.float32(0.5))
+    same = full(64) if right else empty(64)
+    run("in_place", (64,), same, same)
+    # A tail that only a guard of the other direction writes, after all that comes before it was written by another kernel.
+    ends = empty(256)
+    run("padded", (256,), ends, 200)
+    run("tail", (56,), ends, empty(56), 200)
+    queue.finish()
+
+
+main(sys.argv[1] == "right")

@@ -1,0 +1,41 @@
+"""A kernel that reads what another launch left unwritten: the launch is named, with how far it wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("clang.cindex")
+pytest.importorskip("pyopencl")
+
+from test_running import HERE, findings, platform, sanitized
+
+__all__ = ["platform"]
+
+# kernel that reads: part of the sentence, part of the first step, the kernel that wrote too little
+REASONS = {
+    "sums": ("(launch 1) wrote it before, at most 704 of 707 elements: `o[i]`", "Write the last 3 elements too", "by_four"),
+    "means": ("wrote it before, at most 11,200 of 30,000 elements", "Launch 300 work-items in dimension 0", "turned"),
+    "moved": ("of argument 0 `v`", "", ""),
+    "in_place": ("of argument 0 `a`", "", ""),
+}
+
+
+@pytest.mark.timeout(600)
+def test_the_launch_that_wrote_too_little_is_named(platform: dict[str, str], tmp_path: Path) -> None:
+    case = tmp_path / "case"
+    sanitized(case, str(HERE / "programs/partial_launches.py"), "wrong", env=platform)
+    found = {one["site"]["kernel"]: one for one in findings(case)}  # type: ignore[index]
+    assert set(found) == set(REASONS)
+    for kernel, (sentence, step, writer) in REASONS.items():
+        assert found[kernel]["id"] == "kernel-check-uninitialized"
+        assert sentence in str(found[kernel]["message"]), found[kernel]["message"]
+        assert step in str(found[kernel].get("steps"))
+        assert (found[kernel].get("root") or {}).get("kernel", "") == writer, found[kernel]  # type: ignore[attr-defined]
+
+
+@pytest.mark.timeout(600)
+def test_buffers_that_launches_write_as_far_as_they_are_read_are_silent(platform: dict[str, str], tmp_path: Path) -> None:
+    done = sanitized(tmp_path / "case", str(HERE / "programs/partial_launches.py"), "right", env=platform)
+    assert done.returncode == 0 and not findings(tmp_path / "case")
