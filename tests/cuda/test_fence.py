@@ -154,7 +154,7 @@ def test_odd_requests_are_answered_by_the_driver(kit: Kit) -> None:
     ran = run(kit, "statuses")
     assert ran.stdout.splitlines() == ["nothing 1", "free 0 0", "shared 1", "ordered 1", "freed 0", "twice 1", "done"]
     assert counts(ran)["shared"] == 1
-    assert "gives memory to other processes" in fenced_runs.instrument(Fence(), [derive(ran.trace())]).saw
+    assert "shares memory with other processes" in fenced_runs.instrument(Fence(), [derive(ran.trace())]).saw
 
 
 def test_sizes_are_those_that_the_program_asked_for(kit: Kit) -> None:
@@ -217,7 +217,7 @@ def test_a_write_into_a_red_zone_is_told_with_its_launch(kit: Kit, count: str) -
     assert one.id == "write-outside-allocation" and "past the end of memory #3" in one.message
     assert distance(one) in range(3), "a byte may have the pattern's value by chance"
     assert one.site is not None and (one.site.kernel, one.site.launch, one.site.argument) == ("add", 2, 2)
-    assert "a known pattern right behind it" in one.evidence[0].text
+    assert "a known pattern right after it" in one.evidence[0].text
 
 
 @pytest.mark.parametrize("words", [("statuses",), ("ranges",), ("capture",), ("threads",), ("fork",), ("many", "300")])
