@@ -103,7 +103,7 @@ def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
         site=site,
         others=tuple(_site(facts, fault, s, place) for s in (given or suspects[::-1])[:SHOWN] if s is not guilty),
         causes=(place.cause,),
-        root=facts.sites.at(int(facts.objects.table["died"][place.object])) if place.cause in (FREED, IN_USE) else None,
+        root=facts.sites.at(int(facts.objects.table["died"][place.object])) if site and place.cause in (FREED, IN_USE) else None,
         allocation=allocation_of(facts, place.object, "freed" if place.cause in (FREED, IN_USE) else "live"),
         facts=(("cause", place.cause), ("kernel", site.kernel or "?" if site else "?")),
         certainty="observed",
