@@ -43,7 +43,7 @@ def test_faults_are_told_although_the_run_passed(kit: Kit, what: str, expected: 
     [
         ("direction", "copy-direction", "error", "an address in ordinary host memory as its destination"),
         ("pitch", "copy-pitch", "error", "writes 240 bytes of each row from byte 32 of it on, but a row has only 256"),
-        ("overlap", "copy-overlap", "error", "to a place only 100 bytes on"),
+        ("overlap", "copy-overlap", "error", "to a place only 100 bytes ahead"),
         ("pageable", "pageable-copy", "info", "ordinary host memory as its source"),
         ("twice", "use-of-released-object", "error", "released it once more"),
         ("inside", "wrong-free", "error", "256 bytes into memory #1"),

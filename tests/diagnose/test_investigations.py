@@ -220,7 +220,7 @@ def test_a_case_of_gpudx_run_is_the_first_run(opencl: OpenCL, tmp_path: Path) ->
     forked.gpudx("run", "-q", "--case", case, "--", failing(opencl), "outside", env=env, timeout=60)
     forked.gpudx("investigate", "--runs", "2", case, env=env, timeout=60)
     found = read(case)
-    assert [trial["folder"] for trial in found["investigation"]["trials"]] == ["", "runs/002-checked"]
+    assert [trial["folder"] for trial in found["investigation"]["trials"]] == ["", "runs/002-host-heap", "runs/003-checked"]
     assert found["investigation"]["stopped"] == "settled" and found["diagnosis"][0]["cause"] == "out-of-bounds-access"
 
 
