@@ -67,8 +67,8 @@ def never_equal(f: Failure) -> str | None:
         return None
     waited, other = numbers(f)
     return (
-        f"Make the loop wait for what the kernel stores in `{waited.name}`: that is {waited.value}, as {given}, and `{other.name}` is"
-        f" {other.value}."
+        f"Compare what the kernel stores in `{waited.name}` with what the loop waits for: it holds {waited.value}, as {given} does, and"
+        f" `{other.name}` is {other.value}."
     )
 
 
@@ -82,7 +82,7 @@ def facts(f: Failure) -> Iterator[str]:
         yield f"the loop {only} where {' or '.join(texts)} is true" + (f", which depends on {reads}" if reads else "")
     if given := was_written(f):
         waited = numbers(f)[0]
-        yield f"{given} is {waited.value}, too: `{waited.name}` does not lack a writer, it has another value than the loop waits for"
+        yield f"{given} is {waited.value}, too: if the kernel stored it in `{waited.name}`, the loop waits for the wrong value"
     known = [one for one in Numbers(f).scalars if one.argument in f.site.uses and one.name.partition(".")[0]]
     if known:
         yield listed([f"argument {one.argument} `{one.name}` is {one.value:,}" for one in known[:MOST_EXITS]])
