@@ -40,6 +40,7 @@ from gpudx.lab.experiments import (
 from gpudx.lab.recorded import TRACES
 from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
 from gpudx.model import Asked, Case, Diagnosis, Evidence, Failure, Finding, Investigation, Trial
+from gpudx.model.diagnosis import Status
 from gpudx.model.how import How, Ways
 from gpudx.trace import open_traces
 
@@ -286,7 +287,7 @@ def _counted(case: Case, experiment: str, folder: Path) -> Case:
 
 def _with_printed_nan(case: Case, output: Path) -> Case:
     """Programs compute NaN and infinity on purpose, to mark what is missing. In a run that passed, one counts only if the program printed
-    it. The first one of a run whose output has one is where that comes from."""
+    it. The first one of a run whose output has one is where that comes from; a program that passed may have meant to print infinity."""
     try:
         text = output.read_bytes()
     except OSError:
@@ -294,21 +295,21 @@ def _with_printed_nan(case: Case, output: Path) -> Case:
     mine = [entry for entry in case.diagnosis if entry.cause == NAN]
     if PRINTED_NAN.search(text):
         first = next((entry for entry in mine if entry.status == "likely"), None)
-        return _with_first(case, first, "a NaN", "NaN")
+        return _with_first(case, first, "a NaN", "NaN", "confirmed")
     if PRINTED_INFINITY.search(text):
         first = min(mine, key=lambda entry: (entry.guilty.number or 0) if entry.guilty else 0, default=None)
-        return _with_first(case, first, "an infinite number", "infinity")
+        return _with_first(case, first, "an infinite number", "infinity", "confirmed" if case.outcome.failed else "likely")
     if case.outcome.failed:
         return case
     return replace(case, diagnosis=tuple(entry for entry in case.diagnosis if entry.cause != NAN))
 
 
-def _with_first(case: Case, first: Diagnosis | None, printed: str, what: str) -> Case:
+def _with_first(case: Case, first: Diagnosis | None, printed: str, what: str, status: Status) -> Case:
     if first is None:
         return case
     seen = Evidence(f"the program's output has {printed}, and this launch computed the first one")
     reason = f"This is the first {what} of the run, and the program printed one."
-    entry = replace(first, status="confirmed", reason=reason, evidence=(*first.evidence, seen))
+    entry = replace(first, status=status, reason=reason, evidence=(*first.evidence, seen))
     return replace(case, diagnosis=(entry, *(one for one in case.diagnosis if one is not first)))
 
 
