@@ -28,6 +28,8 @@ from gpudx.trace import Trace
 # With debug information, they have lines that are nobody's here; the recorder stands before all of them.
 # Libraries, packages and interpreters: with debug information, they have lines that are nobody's here.
 LIBRARIES = re.compile(r"(?:/usr)?/lib(?:32|64)?/|.*/(?:site|dist)-packages/|.*/(?:lib)?python\d[^/]*$")
+HEADER = re.compile(r"\.(?:h|hh|hpp|hxx|inl):\d+$")
+TEMPLATE = re.compile(r"<.+>")
 MOST_CALLS = 4096  # of one function that are compared
 MOST_PASSED = 4  # wrappers around wrappers
 
@@ -62,7 +64,7 @@ class Callers:
         wrappers, first = self._wrappers(self._trace.info(position).name), own[0]
         at, crowded = first, self._crowded(position)
         while (frames[at].key in wrappers or frames[at].ends) and at - first < MOST_PASSED and at + 1 in own:
-            if frames[at + 1].source in crowded:
+            if frames[at + 1].source in crowded and not HEADER.search(frames[at].source):
                 break
             at += 1  # not past a thread's entry, or an algorithm that calls back: what those called is the program's
         return Decided(frames[at].source, frames[first].source if at > first else None) if at else None
@@ -134,9 +136,10 @@ class Callers:
                 if not place.source:
                     return
                 begun = True
-                # An inlined function has an address in each of its callers, so its line is what it is known by.
-                inlined = place is not places[-1]
-                yield _Frame((place.function, place.source) if inlined else address, place.source, "~" in pretty(place.function))
+                # An inlined function has an address in each of its callers, and a template one in each instance: their lines are known.
+                name = TEMPLATE.sub("<>", pretty(place.function))
+                shared = place is not places[-1] or "<>" in name
+                yield _Frame((name, place.source) if shared else address, place.source, "~" in name)
             if not places or places[-1].function == "main":
                 return
 
