@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,7 @@ pytest.importorskip("pyopencl")
 
 from test_running import HERE, findings, platform, sanitized
 
+from gpudx.diagnose import index_reasons
 from gpudx.kernel_checks import values
 from gpudx.kernel_checks.options import Device
 from gpudx.kernel_checks.rewriting import rewrite
@@ -257,3 +259,25 @@ def test_unsigned_wrapping_below_a_remainder_is_a_hash() -> None:
     tree, hint = index("a[((uint)ids[0] * 2654435761u) % 11] = 0;")
     world = values.solved(tree, 2027808452 % 11, World(IDS, {2: 10, 3: 20}, {hint: 4}))
     assert world is not None and values.wraps(tree, world) is None
+
+
+@pytest.mark.parametrize(
+    ("offset", "held", "named"),
+    [
+        (-1_950_351_360, 2_348_810_240, True),
+        (-1_950_351_360, 2_000_000_000, False),  # not inside with 2^32 more either
+        (-8, 2_348_810_240, False),  # simply negative
+        (-1_950_351_360 - (1 << 32), 2_348_810_240, False),  # no number of 32 bits
+    ],
+)
+def test_an_argument_that_the_host_computed_in_32_bits(offset: int, held: int, named: bool) -> None:
+    numbers = SimpleNamespace(
+        tree=["argument", 1, "offset"],
+        solved=SimpleNamespace(arguments={1: offset}),
+        index=offset,
+        held=held,
+        name="`volume`",
+        setter=lambda _: None,
+    )
+    found = index_reasons._wrapped_on_host(numbers)  # type: ignore[arg-type]
+    assert (found is not None and found.cause == "index-overflow" and f"{offset + (1 << 32):,}" in found.text) is named

@@ -40,7 +40,7 @@ from gpudx.elf.dwarf import Struct
 from gpudx.kernel_checks import layouts, values
 from gpudx.kernel_checks.formulas import Tree
 from gpudx.kernel_checks.values import OPEN, World
-from gpudx.text import listed, plural
+from gpudx.text import capital, listed, plural
 
 WRAP, MOST_BELOW = 1 << 32, 1 << 20  # what a 32-bit index loses; elements below zero that it is believed to have meant
 SMALLEST_TYPE = 4  # bytes of an element on the host; half of a float is a buffer that is too short, not another type
@@ -77,6 +77,8 @@ def arithmetic(f: Failure, told: str = "") -> str | None:
     if tree is None or world is None:
         return None
     shown = f"`{values.text(tree)}` is {numbers.index:,}" if values.wraps(tree, world) else equation(tree, world)
+    if numbers.index < 0:  # also where an unsigned id makes the sum unsigned
+        shown = shown.replace(f"{numbers.index % (1 << 64):,}", f"{numbers.index:,}")
     if shown in told:
         return None
     inner = [one for one in variables(tree) if bare(one)[0] not in ("id", "argument", "field", *OPEN)]
@@ -204,6 +206,20 @@ def _below_zero(n: Numbers) -> Why | None:
     return Why(
         "out-of-bounds-access", text, ("Handle the case in which the index would be negative before the access.",)
     )
+
+
+def _wrapped_on_host(n: Numbers) -> Why | None:
+    """An argument below zero that is right by 2^32: the host computed it in 32 bits."""
+    if n.tree is None or n.solved is None or not (n.index < 0 <= n.index + WRAP < n.held):
+        return None
+    for core in map(bare, values.parts(n.tree)):
+        given = n.solved.arguments.get(core[1], 0) if core[0] == "argument" else 0
+        if -(WRAP // 2) <= given < 0:
+            setter = n.setter(core[1])
+            label = f"argument {core[1]} `{core[2]}`"
+            text = f"{capital(label)} is {given:,}; {given + WRAP:,}, which is {given:,} in 32 bits, would stay inside {n.name}."
+            return Why("index-overflow", text, (f"Compute {label} in 64 bits on the host.",), setter)
+    return None
 
 
 def _negative(n: Numbers) -> Why | None:
@@ -857,6 +873,7 @@ def _float_as_count(n: Numbers) -> Why | None:
 RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _wrapped,
     _below_zero,
+    _wrapped_on_host,
     _negative,
     _index_from_memory,
     _float_as_count,

@@ -1,7 +1,7 @@
 //: class = "I"
 //: cause = ["hang"]
 //: kernel = "gate"
-//: call = ["clFinish", "clEnqueueReadBuffer", "clWaitForEvents"]
+//: call = ["clCreateUserEvent", "clFinish", "clEnqueueReadBuffer", "clWaitForEvents"]
 //: plain = "hang"
 //: fault = "The launch waits for a user event whose status is never set."
 #include "start.h"
