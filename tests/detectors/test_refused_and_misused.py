@@ -322,8 +322,9 @@ def part_of(process: World, buffer: int, origin: int, size: int) -> int:
         ((0, 1024), (256, 1024), POINTER, 1),
         ((0, 1024), (256, 1024), Arg("int*", "x", GLOBAL, qualifiers=1), 0),  # both only read
         ((0, 1024), (1024, 1024), POINTER, 0),
-        ((0, 1024), (256, 256), POINTER, 0),  # one inside the other
         ((0, 1024), (0, 1024), POINTER, 0),
+        ((0, 1024), (0, 256), POINTER, 0),  # the head of the other
+        ((256, 256), (0, 1024), POINTER, 0),  # the outer one is written
     ],
 )
 def test_parts_of_one_buffer(
@@ -340,6 +341,18 @@ def test_parts_of_one_buffer(
     if found:
         assert "they share 768 bytes" in findings[0].message and findings[0].root is not None
         assert [f.severity for f in of(look(process, "passed"), "arguments-overlap")] == ["warning"]
+
+
+def test_a_part_that_begins_inside_another_one_counts_if_the_run_failed(world: Make, look: Look) -> None:
+    process = world()
+    whole = process.buffer(4096)
+    kernel = process.kernel("step", [Arg("int*", "src", GLOBAL, qualifiers=1), POINTER])
+    process.set_arg(kernel, 0, part_of(process, whole, 0, 1024))
+    process.set_arg(kernel, 1, part_of(process, whole, 256, 256))
+    process.launch(kernel, (64,))
+    (finding,) = of(look(process, "exit", exit_code=1), "arguments-overlap")
+    assert "they share 256 bytes" in finding.message
+    assert not of(look(process, "passed"), "arguments-overlap")
 
 
 # ---- refusals that the program deals with ----

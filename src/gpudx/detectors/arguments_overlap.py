@@ -13,7 +13,7 @@ Example:
 Fix it by counting offsets and sizes in bytes, in one place.
 
 Not reported: the same part passed twice, a buffer together with a part of it, and parts that are only read. Programs do that on
-purpose.
+purpose. A part inside another one is reported only of runs that failed, if the kernel writes the inner one and only reads the outer.
 """
 
 from __future__ import annotations
@@ -55,21 +55,40 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     positions, starts = np.unique(rows["position"], return_index=True)
     for position, uses in zip(positions.tolist(), np.split(rows, starts[1:]), strict=True):
         for first, second in combinations([(int(u["object"]), int(u["argument"]), int(u["how"])) for u in uses], 2):
-            if (first[2] | second[2]) & WRITE and _shared(facts, first[0], second[0]):
+            wrong = _shared(facts, first[0], second[0]) and not _is_inside(facts, first[0], second[0])
+            if (first[2] | second[2]) & WRITE and (wrong or (run.failed and _writes_inner(facts, first, second))):
                 kernel = int(facts.launches.kernel[facts.launches.at_position(position) or 0])
                 found.setdefault((kernel, *first[:2], *second[:2]), []).append(position)
     for (_, one, at, other, beside), launches in list(found.items())[:SHOWN]:
         yield _finding(facts, run, launches, (one, at), (other, beside))
 
 
-def _shared(facts: Facts, one: int, other: int) -> int:
-    """Bytes that both parts have, 0 where one lies inside the other."""
+def _writes_inner(facts: Facts, *uses: tuple[int, int, int]) -> bool:
+    """Does the kernel write a part that begins inside another one, which it only reads?"""
+    written, read = ([one for one, _, how in uses if bool(how & WRITE) is wanted] for wanted in (True, False))
+    if len(written) != 1 or not _is_inside(facts, written[0], read[0]):
+        return False
     table = facts.objects.table
-    if table["parent"][one] != table["parent"][other]:
+    return bool(table["size"][written[0]] < table["size"][read[0]] and table["offset"][written[0]] > table["offset"][read[0]])
+
+
+def _shared(facts: Facts, one: int, other: int) -> int:
+    """Bytes that both parts have."""
+    if facts.objects.table["parent"][one] != facts.objects.table["parent"][other]:
         return 0
-    (first, first_end), (second, second_end) = ((int(table["offset"][r]), int(table["offset"][r] + table["size"][r])) for r in (one, other))
-    inside = (first <= second and second_end <= first_end) or (second <= first and first_end <= second_end)
-    return 0 if inside else max(0, min(first_end, second_end) - max(first, second))
+    (first, first_end), (second, second_end) = (_range(facts, row) for row in (one, other))
+    return max(0, min(first_end, second_end) - max(first, second))
+
+
+def _is_inside(facts: Facts, one: int, other: int) -> bool:
+    """Is one part inside the other, whichever?"""
+    sizes = facts.objects.table["size"]
+    return _shared(facts, one, other) == int(min(sizes[one], sizes[other]))
+
+
+def _range(facts: Facts, row: int) -> tuple[int, int]:
+    table = facts.objects.table
+    return int(table["offset"][row]), int(table["offset"][row] + table["size"][row])
 
 
 def _finding(facts: Facts, run: Run, launches: list[int], one: tuple[int, int], other: tuple[int, int]) -> Finding:

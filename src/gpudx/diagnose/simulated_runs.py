@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gpudx.detectors import Run, arguments_overlap
 from gpudx.diagnose.judge import diagnose
 from gpudx.evidence import oclgrind_reports
 from gpudx.evidence.oclgrind_reports import Report
 from gpudx.facts import Facts
 from gpudx.lab.simulated import FOLDER, LOG
-from gpudx.model import Access, Case, Evidence, Finding, Instrument
+from gpudx.model import Access, Case, Evidence, Finding, Instrument, Outcome
 from gpudx.model.how import Simulator
 from gpudx.text import plural
 
@@ -31,7 +32,15 @@ NOT_CHECKED = (
 def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     raw = f"{FOLDER}/{LOG}"
     for report in oclgrind_reports.read(_log(case_dir)):
+        if report.kind == "race" and report.space == "global" and report.kernel in _with_overlap(facts):
+            continue  # the arguments that meet are the fault: the kernel's work-items use elements of their own
         yield _finding(report, facts, raw)
+
+
+def _with_overlap(facts: Sequence[Facts]) -> set[str | None]:
+    """Kernels that were passed overlapping parts of a buffer."""
+    failed = Run(Outcome("exit", "", 1))
+    return {f.site.kernel for one in facts for f in arguments_overlap.detect(one, failed) if f.site}
 
 
 def _log(case_dir: Path) -> str:
