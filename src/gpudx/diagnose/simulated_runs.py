@@ -30,9 +30,10 @@ NOT_CHECKED = (
 
 
 def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
-    raw = f"{FOLDER}/{LOG}"
-    for report in oclgrind_reports.read(_log(case_dir)):
-        if report.kind == "race" and report.space == "global" and report.kernel in _with_overlap(facts):
+    raw, reports = f"{FOLDER}/{LOG}", list(oclgrind_reports.read(_log(case_dir)))
+    overlap = _with_overlap(facts) if reports else set()
+    for report in reports:
+        if report.kind == "race" and report.space == "global" and report.kernel in overlap:
             continue  # the arguments that meet are the fault: the kernel's work-items use elements of their own
         yield _finding(report, facts, raw)
 
