@@ -19,7 +19,6 @@ def fact(f: Failure) -> str:
         return ""
     row = int(f.facts.launches.kernel_row[launch])
     born = int(f.facts.objects.table["born"][row]) if row >= 0 else -1  # a later program may have the same handle
-    body = re.search(rf"\b{re.escape(f.site.kernel)}\s*\((.*?)(?:\bkernel\b|\b__kernel\b|\Z)", f.source, re.DOTALL)
-    used = set(WORD.findall(body[1])) if body else set()
+    used = set(WORD.findall(f.body))
     found = [f"-D{name}={number}" for name, number in DEFINED.findall(f.facts.kernels.options(row, born)) if name in used]
     return f"the kernel was built with {shlex.join(found[:MOST])}" if found else ""

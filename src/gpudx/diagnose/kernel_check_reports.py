@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -53,6 +54,12 @@ class Failure:
         if not line:
             return self.site.file, self.site.line
         return (self.source and self.facts.kernel_files.place(self.source, line, text)) or ("", line)
+
+    @property
+    def body(self) -> str:
+        """The function of the access, from its parameters to the next kernel; "" where the text does not have it."""
+        found = re.search(rf"\b{re.escape(self.site.kernel)}\s*\((.*?)(?:\bkernel\b|\b__kernel\b|\Z)", self.source, re.DOTALL)
+        return found[1] if found else ""
 
 
 @dataclass(frozen=True)

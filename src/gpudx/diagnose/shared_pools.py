@@ -46,10 +46,9 @@ def _starts(f: Failure, other: int) -> tuple[Scalar, Scalar] | None:
     """The offsets that the kernel adds to this argument and to another one, where the byte lies behind both."""
     numbers = Numbers(f)
     byte_sized = f.thing is not None and f.thing.element == 1 and f.kind == "race" and not Race(f).n.is_local
-    body = re.search(rf"\b{re.escape(f.site.kernel)}\s*\((.*?)(?:\bkernel\b|\b__kernel\b|\Z)", f.source, re.DOTALL) if byte_sized else None
-    if body is None or f.thing is None:
+    if not byte_sized or f.thing is None:
         return None
-    mine, its = (_added(one, body[1], numbers) for one in (f.thing.name, _name(f, other)))
+    mine, its = (_added(one, f.body, numbers) for one in (f.thing.name, _name(f, other)))
     if mine is None or its is None or max(mine.value, its.value) > f.offset or mine.value == its.value:
         return None
     return mine, its
