@@ -1,5 +1,5 @@
 # make check: style, types, import contracts and the tests that need no build.  make test: that, and all tests that do.
-# make docs: the site and the tests of its pages.
+# make intel: OpenCL programs on a second driver, a part of these tests. make docs: the site and the tests of its pages.
 PYTHON ?= python3
 VENV := .venv
 SOURCES := $(shell find src native schema tools incidents -type f -not -name '*.pyc' 2>/dev/null) meson.build pyproject.toml
@@ -8,7 +8,7 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 # Tests wait for the programs that they start: one worker more than there are processors, and no more than four.
 WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -lt 4 ] && echo $$((n + 1)) || echo 4)
 
-.PHONY: check test demo docs bench accuracy wheel clean
+.PHONY: check test intel demo docs bench accuracy wheel clean
 
 # The environment for development: everything that tests need. Tests run on src/, so a change needs no new install.
 $(VENV)/ready: pyproject.toml
@@ -27,6 +27,10 @@ check: $(VENV)/ready
 
 test: check
 	@tools/test tests -m "builds and not docs" -n $(WORKERS) --dist worksteal --durations 25 --durations-min 10
+
+# What holds on one driver may not on another: one variant of each test of an OpenCL program, on Intel's driver for CPUs.
+intel: $(VENV)/ready
+	@GPUDX_TEST_OPENCL=intel GPUDX_TEST_PART=1 tools/test tests -m "builds and not docs" -n $(WORKERS) --dist worksteal --durations 10 --durations-min 10
 
 # A user's environment, without what only tests need: pip stays outside and compiles nothing in advance, which saves 70 MB.
 # Where Python has no pip of its own, the environment gets one.

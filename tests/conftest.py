@@ -7,8 +7,9 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -75,6 +76,8 @@ FILES = {
     "evidence/test_code_objects.py", "facts/test_symbols.py", "facts/test_unwind.py", "flake/test_catch2.py",
     "flake/test_flake_command.py", "flake/test_lab_parts.py", "flake/test_ray_engine.py", "flake/test_runners.py",
     "identity/test_around.py", "identity/test_built.py", "identity/test_heard.py", "kernel_checks/test_oclgrind.py",
+    "kernel_checks/test_aliased.py", "kernel_checks/test_cut_indexes.py", "kernel_checks/test_grown_counts.py",
+    "kernel_checks/test_host_numbers.py",
     "kernel_checks/test_followers.py", "kernel_checks/test_host_structs.py", "kernel_checks/test_image_coordinates.py",
     "kernel_checks/test_loops.py", "kernel_checks/test_partial_launches.py", "kernel_checks/test_rows.py",
     "kernel_checks/test_nan_reasons.py", "kernel_checks/test_partial_writes.py", "kernel_checks/test_race_reasons.py",
@@ -82,6 +85,7 @@ FILES = {
     "report/test_perfetto.py", "test_ci_examples.py", "test_extend_page.py", "test_incidents.py",
     "test_cases_page.py", "test_shared_builds.py", "trace/test_trace_damage.py", "verify/test_verify_command.py",
 }  # fmt: skip
+ANY_DRIVER = {"bisect", "flake", "identity", "diff"}  # what these test is the same on every driver
 NO_PROGRAM = {"lab/test_experiments.py", "lab/test_roll.py"}
 HERE = Path(__file__).resolve().parent
 BUILDING = re.compile(rf"\b({'|'.join(sorted(COMPILING))}|builds)\b")
@@ -113,12 +117,52 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return (wanted.startswith("builds") and not _may_build(collection_path)) or None
 
 
+def _on_second_driver(items: list[pytest.Item]) -> list[pytest.Item]:
+    """One variant of each test of an OpenCL program, picked by the test's name, in folders whose subject depends on the driver."""
+    variants: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        place = item.path.relative_to(HERE)
+        named = getattr(item, "callspec", None)
+        fake = named is not None and str(getattr(named.params.get("case"), "program", "")).startswith("cuda")
+        skipped = item.get_closest_marker("skip") or (item.get_closest_marker("slow") and not SLOW)
+        if "opencl" in getattr(item, "fixturenames", ()) and place.parts[0] not in ANY_DRIVER and not fake and not skipped:
+            variants.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    return [found[crc32(name.encode()) % len(found)] for name, found in variants.items()]
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that take a minute and more are run where they are asked for; one long test must not be the last."""
     items.sort(key=lambda item: item.get_closest_marker("early") is None)
     for item in filter(_builds, items):
         item.add_marker("builds")
+    if os.environ.get("GPUDX_TEST_OPENCL") == "intel":
+        for item in items:
+            for mark in item.iter_markers("pocl"):
+                item.add_marker(pytest.mark.skip(reason=f"PoCL only: {mark.args[0]}"))
+        items[:] = _on_second_driver(items) if os.environ.get("GPUDX_TEST_PART") else items
     if not SLOW:
         for item in (item for item in items if item.get_closest_marker("slow")):
             item.add_marker(pytest.mark.skip(reason="takes a minute or more: set GPUDX_SLOW=1"))
+
+
+FAILED: set[Path] = set()  # the folders of tests that failed
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed and isinstance(place := getattr(item, "funcargs", {}).get("tmp_path"), Path):
+        FAILED.add(place)
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """pytest keeps the traces of a whole run, gigabytes, where one test has failed. Of a worker that test's own folder will do;
+    tests that are run without workers leave all, for who looks into them."""
+    factory = getattr(session.config, "_tmp_path_factory", None)
+    if not hasattr(session.config, "workerinput") or factory is None:
+        return
+    for place in factory.getbasetemp().iterdir():
+        if place not in FAILED and place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place, ignore_errors=True)

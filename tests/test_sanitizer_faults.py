@@ -219,6 +219,15 @@ def test_a_function_that_the_kernel_calls(cuda: CudaWorld, tmp_path: Path) -> No
     assert any(e.text == "called from scale(float*, int)+0x30 in scale.cu:9" for e in found.evidence)
 
 
+def test_a_function_that_calls_itself_is_one_line(cuda: CudaWorld, tmp_path: Path) -> None:
+    cuda.launch(cuda.kernel(SCALE, [8, 4]), [cuda.alloc(64), 5])
+    own = f"${SCALE}$_Z5visitPii"
+    text = invalid(own, 0x40, frames=(*[f"{own}+0x720"] * 5, f"{SCALE}+0x30 in scale.cu:9"))
+    (found,) = joined(report(text), facts_of(cuda, tmp_path))
+    said = [e.text for e in found.evidence if e.text.startswith("called from")]
+    assert said == ["called from visit(int*, int)+0x720, 5 times", "called from scale(float*, int)+0x30 in scale.cu:9"]
+
+
 def test_names_as_people_read_them_are_found_too(cuda: CudaWorld, tmp_path: Path) -> None:
     memory = cuda.alloc(64)
     cuda.launch(cuda.kernel(SCALE, [8, 4]), [memory, 5])

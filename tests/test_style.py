@@ -18,6 +18,8 @@ ODD = re.compile(
     r"\b(is|are|was|were|not|be) told\b|\btells? (slow|them) from\b|\bmend(s|ed|ing)?\b|\bput right\b|\bnobody wrote\b"
     r"|\bstands? in the record\b|\bwords of (compilers|a driver)\b|\bwhat (goes round|is around) it\b|\bis given as\b|\bheld back\b"
     r"|\bput in order\b|\bmemory #|\bWho ran\b|\bWhere it surfaced\b|\bWhat would have proved\b|DID NOT COME BACK|\bso many bytes\b"
+    r"|\breports? (cannot )?(says?|tells?|told)\b|\bgpudx (says|tells)\b|\bfaults? (is|are) of\b|\bSay it\b|\bInstruments\b"
+    r"|\bas it happened\b"
     r"|\bbehind (its|the) end\b|\bbehind (memory|each|every)\b|\brecorded call gave\b|--timeout S\b|\bwants it so\b"
 )
 

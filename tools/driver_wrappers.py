@@ -174,11 +174,18 @@ def sources_before(call: DriverCall) -> list[str]:
     return ["gdx_sources_look();"] if call.verb == "wait" or (call.verb == "copy" and not queue_of(call)) else []
 
 
+HOST_DATA = 16  # bytes of a host function's data that are looked at: nobody says how many there are
+
+
 def sources_after(call: DriverCall) -> list[str]:
-    """A copy may still read host memory."""
-    if not call.name.startswith("cuMemcpyHtoDAsync"):
+    """A copy may still read host memory, or a host function its data."""
+    if call.name.startswith("cuMemcpyHtoDAsync"):
+        given = "src, size"
+    elif call.name.startswith("cuLaunchHostFunc"):
+        given = f"user_data, {HOST_DATA}"
+    else:
         return []
-    return [f"if (status == {call.driver.success})", "    gdx_source_given(src, size);"]
+    return [f"if (status == {call.driver.success})", f"    gdx_source_given({given});"]
 
 
 def watch(call: DriverCall, what: str, *given: str) -> str:
@@ -244,18 +251,27 @@ def next_line(call: DriverCall, name: str) -> str:
 
 def next_lines(call: DriverCall, name: str) -> list[str]:
     """The call of the driver. Code that a module is made from may be exchanged for one that checks itself; what the driver refuses
-    then is loaded as it is."""
+    then is compiled without optimization, and if that fails, too, loaded as it is."""
     if not call.exchanges:
         return [next_line(call, name)]
     api, image = call.driver, call.exchanges
     library = int(name.startswith("cuLibrary"))
     again = f"gdx_{api.short}_next.{name}({arguments(call)})"
     given = ", ".join("checked.image" if p.name == image else p.name for p in call.params)
+    ours = f"gdx_{api.short}_checked"
+    slow = {image: "checked.image", "options": f"{ours}_option", "values": f"{ours}_level", "option_count": "1"}
+    slowly = ", ".join(slow.get(p.name, p.name) for p in call.params)
+    loaded = f"gdx_{api.short}_checked_loaded(&checked, status, result, {library})"
+    has_options = any(p.name == "options" for p in call.params)
     return [
         f"struct gdx_{api.short}_checked checked = gdx_{api.short}_checked_image({image});",
         f"{api.result} status = gdx_{api.short}_next.{name}({given});",
-        f"if (GDX_UNLIKELY(checked.program) && !gdx_{api.short}_checked_loaded(&checked, status, result, {library}))",
+        f"bool refused = GDX_UNLIKELY(checked.program) && !{loaded};",
+        *([f"if (refused && (status = gdx_{api.short}_next.{name}({slowly}), {loaded}))", "    refused = false;"] if has_options else []),
+        "if (refused) {",
+        f"    gdx_{api.short}_checked_refused(&checked);",
         f"    status = {again};",
+        "}",
         f"gdx_{api.short}_capture_loaded({image}, status, result);",
     ]
 

@@ -140,6 +140,21 @@ def host_after(call: Call) -> list[str]:
     return ["if (gdx_host_args())", f"    {told}"] if told else []
 
 
+def contents_within(call: Call) -> list[str]:
+    """What the program uploads looks like (native/opencl/contents.h)."""
+    if call.name == "clEnqueueWriteBuffer":
+        return ["gdx_cl_contents(&open, ptr, size);"]
+    if call.does == "create buffer" and has(call, "host_ptr") and has(call, "size"):
+        return ["gdx_cl_contents(&open, host_ptr, size);"]
+    return []
+
+
+def contents_back(call: Call) -> list[str]:
+    """What the program reads back looks like, once it is there."""
+    wanted = call.name == "clEnqueueReadBuffer"
+    return [f"if (blocking && {succeeded(call)})", "    gdx_cl_contents_back(&open, ptr, size);"] if wanted else []
+
+
 def sources_after(call: Call) -> list[str]:
     """A copy may still read host memory."""
     if call.name != "clEnqueueWriteBuffer":
@@ -218,7 +233,7 @@ def wrapper(call: Call) -> str:
     void = call.returns == "void"
     keep = "" if void else f"{call.returns} result = "
     errcode = ["cl_int own_errcode = 0;", "if (!errcode) errcode = &own_errcode;"] if call.has_errcode else []
-    patch = patch_lines(call)
+    patch = [*patch_lines(call), *contents_back(call)]
     lines = [
         f"{'GDX_HOT ' if call.hot else ''}static {prototype(call, 'rec_' + call.name)}",
         "{",
@@ -229,6 +244,7 @@ def wrapper(call: Call) -> str:
         *(f"        {line}" for line in fill_lines(call)),
         "        gdx_commit(&open);",
         *(["        gdx_stack_of_work(&open);"] if call.has_stack else []),
+        *(f"        {line}" for line in contents_within(call)),
         *(["        gdx_first_stack(&open);"] if call.has_first_stack else []),
         "    }",
         *(f"    {line}" for line in (*sources_before(call), *watch_before(call), *check_before(call), *site_before(call))),
@@ -250,6 +266,7 @@ def wrappers(calls: list[Call]) -> str:
     parts = [
         '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "core/sources.h"\n#include "core/stacks.h"\n'
         '#include "opencl/capture.h"\n'
+        '#include "opencl/contents.h"\n'
         '#include "opencl/crumbs.h"\n#include "opencl/host_args.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
     ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]

@@ -97,7 +97,7 @@ class Call:
         """Does --stacks record where it was called? So that a copy in a race or an allocation has its line; hooks written by hand do
         the same for launches."""
         made = self.verb == "create" and self.object in MEMORY
-        return made or self.verb in ("copy", "fill", "map", "launch_graph")
+        return made or self.verb in ("copy", "fill", "map", "launch_graph", "build")
 
     @property
     def has_first_stack(self) -> bool:

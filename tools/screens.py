@@ -65,7 +65,7 @@ def record(pattern: str) -> None:
         for name in names:
             place = Path(room) / name
             print(name, "->", _run(name, place, Path(room)), flush=True)
-            if (place / casefile.NAME).exists():
+            if (place / casefile.NAME).exists() and any(one.calls for one in casefile.read(place).processes):
                 keep(name, place)
 
 

@@ -11,5 +11,5 @@ GPUDX_LIB=$(tools/recorder_with_cc.sh "$work") || exit 1
 export GPUDX_LIB
 python3 benchmarks/cuda/crumbs.py "$folder" "$@"
 status=$?
-rm -rf "$folder/work"
+rm -rf "$work"
 exit $status

@@ -3,18 +3,22 @@
 CUDA libraries keep the addresses of the driver's functions that they asked for; under the recorder these are our wrappers. The
 switch finds them in the writable memory of all loaded libraries and writes the driver's own in their place: what is then
 measured is the program as it is without us, with the same memory, processor and clock as a moment before.
+
+    inside.py LIBRARY      prints where the recorder's library has its setting of breadcrumbs (crumbs_turns.cu)
 """
 
 from __future__ import annotations
 
 import ctypes
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from elftools.elf.elffile import ELFFile
 
+CRUMBS = {"off": 1, "default": 2, "all": 3}  # enum gdx_crumbs of native/core/crumbs.h
 LARGEST = 1 << 28  # bytes of a mapping: what follows a library by chance may be a buffer of the program's
 
 
@@ -62,15 +66,25 @@ class Switch:
         for place in self.places:
             ctypes.c_uint64.from_address(place.at).value = place.wrapper if recorded else place.real
 
+    @staticmethod
+    def set_crumbs(setting: str) -> None:
+        base, path = _recorder()
+        ctypes.c_int.from_address(base + offset(path, "gdx_crumbs_setting")).value = CRUMBS[setting]
+
 
 def _functions() -> dict[int, int]:
     """The driver's function for each wrapper, by the wrapper's address."""
     base, path = _recorder()
-    with path.open("rb") as file:
-        (symbol,) = ELFFile(file).get_section_by_name(".symtab").get_symbol_by_name("gdx_cu_api")
-    api = _Driver.from_address(base + symbol["st_value"])
+    api = _Driver.from_address(base + offset(path, "gdx_cu_api"))
     every = ((api.names[i], api.driver[i]) for i in range(api.count))
     return {name.wrapper: real for name, real in every if name.wrapper and real}
+
+
+def offset(library: Path, name: str) -> int:
+    """Where a library has a variable, from where it is loaded."""
+    with library.open("rb") as file:
+        (symbol,) = ELFFile(file).get_section_by_name(".symtab").get_symbol_by_name(name)
+        return int(symbol["st_value"])
 
 
 def _recorder() -> tuple[int, Path]:
@@ -99,3 +113,7 @@ def _among(begin: int, end: int, values: np.ndarray) -> list[tuple[int, int]]:
     words = np.frombuffer((ctypes.c_uint64 * ((end - begin) // 8)).from_address(begin), np.uint64)
     near = np.flatnonzero((words >= values[0]) & (words <= values[-1]))
     return [(begin + 8 * int(i), int(words[i])) for i in near if words[i] in values]
+
+
+if __name__ == "__main__":
+    print(offset(Path(sys.argv[1]), "gdx_crumbs_setting"))

@@ -1,4 +1,7 @@
-"""A rank of a job on one GPU that fails: `torchrun --standalone --nproc-per-node N rank_fault.py RANK index|raise|crash`."""
+"""A rank of a job that fails, on one GPU or on processors: `torchrun --standalone --nproc-per-node N rank_fault.py RANK HOW`.
+
+HOW: index, raise or crash.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,11 @@ import torch.distributed as dist
 
 dist.init_process_group("gloo")
 odd, how = int(sys.argv[1]), sys.argv[2]
-table = torch.nn.Embedding(100, 16).cuda()
+device = "cuda" if torch.cuda.is_available() else "cpu"
+table = torch.nn.Embedding(100, 16).to(device)
 total = torch.zeros(16)
 for step in range(6):
-    index = torch.arange(8, device="cuda")
+    index = torch.arange(8, device=device)
     if dist.get_rank() == odd and step == 3:
         if how == "raise":
             raise RuntimeError("planted")

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 BATCH, LENGTH, LAYERS, WIDTH, HEADS, WORDS = 8, 128, 6, 384, 6, 5000
-WARM_UP = 10
+WARM_UP = 30
 
 
 class Layer(nn.Module):

@@ -12,7 +12,7 @@
 
 #include "core/process.h"
 
-enum { NAME = 1024, PATH = 900 };
+enum { NAME = 1024, PATH = 900, NAMES = 1 << 12 };
 static char wanted[NAME], folder[PATH];
 static uint64_t wanted_number = 1, limit = 1ull << 30;
 static unsigned every = 1;
@@ -49,6 +49,41 @@ int gdx_capture_read(void)
     }
     atomic_store(&gdx_capture_setting, setting);
     return setting;
+}
+
+/* ---- how often each kernel was launched, by its name ---- */
+
+static struct { _Atomic uint64_t hash, count; } launches[NAMES];
+static _Atomic uint64_t counted;
+
+uint64_t gdx_hash_text(const char *text)
+{
+    uint64_t h = 14695981039346656037ull;  /* FNV-1a */
+    while (*text)
+        h = (h ^ (unsigned char)*text++) * 1099511628211ull;
+    return h ? h : 1;
+}
+
+static uint64_t count_launch(const char *kernel)
+{
+    uint64_t hash = gdx_hash_text(kernel);
+    for (size_t i = 0, at = hash % NAMES; i < NAMES; i++, at = (at + 1) % NAMES) {
+        uint64_t none = 0;
+        if (atomic_compare_exchange_strong(&launches[at].hash, &none, hash) || none == hash)
+            return atomic_fetch_add(&launches[at].count, 1) + 1;
+    }
+    return 0;
+}
+
+uint64_t gdx_count_launch(const char *kernel, uint64_t *of_kernel)
+{
+    *of_kernel = count_launch(kernel);
+    return atomic_fetch_add(&counted, 1) + 1;
+}
+
+uint64_t gdx_launches_counted(void)
+{
+    return atomic_load(&counted);
 }
 
 unsigned gdx_nan_every(void)

@@ -38,10 +38,11 @@ enum gdx_capture_kind {
     GDX_CAPTURE_ENDED = 12,     /* a: status of the work */
     GDX_CAPTURE_REFUSED = 13,   /* why there is no capture, or no more of it */
     GDX_CAPTURE_NONFINITE = 14, /* a: number of the launch, b: of this kernel, c: argument; words: 0 infinity or 1 NaN, first
-                                   element, count, bytes of an element, elements, was it looked at before; then the kernel */
+                                   element, count, bytes of an element, elements, was it looked at before, was some there before; then the kernel */
     GDX_CAPTURE_SYMBOL = 16,    /* a: buffer; the name of the module's variable that it is */
     GDX_CAPTURE_HASHES = 17,    /* a: number of the launch, b: of this kernel, c: 0 before it, 1 after it; words: how many pairs, then argument
                                    and hash of its value or content; then the kernel */
+    GDX_CAPTURE_OBJECT = 18,    /* a: argument that has the value of a texture or surface object; what it is */
     GDX_CAPTURE_SCANNED = 15,   /* a: launches scanned, b: launches seen, c: arguments of unknown type */
 };
 enum { GDX_CODE_SOURCE = 1, GDX_CODE_IL, GDX_CODE_BINARY, GDX_CODE_PTX, GDX_CODE_CUBIN, GDX_CODE_FATBIN };
@@ -61,6 +62,11 @@ void gdx_capture_text(struct gdx_capture *to, enum gdx_capture_kind kind, uint64
 void gdx_capture_piece(struct gdx_capture *to, enum gdx_capture_kind kind, uint64_t buffer, uint64_t offset, const void *data, size_t bytes);
 bool gdx_capture_room(struct gdx_capture *to, uint64_t bytes);  /* false: over the limit, which is noted */
 void gdx_capture_close(struct gdx_capture *to);
+
+/* The number of a launch, and that among those of its kernel; how many there were. */
+uint64_t gdx_count_launch(const char *kernel, uint64_t *of_kernel);
+uint64_t gdx_launches_counted(void);
+uint64_t gdx_hash_text(const char *text);
 
 /* GPUDX_NAN=EVERY or EVERY@FROM-TO: every how many launches are looked at, and between which. */
 unsigned gdx_nan_every(void);

@@ -13,7 +13,7 @@
 #include "core/process.h"
 
 enum { ALIGN_MOST = 1 << 20, NOTES_MOST = 256, PATIENCE = 40000 /* about two seconds */,
-       SHARE = 8, FREE_NS = 50000000 /* of looking, before it is compared with the run's time */, AWAKE_NS = 200000 };
+       SHARE = 16, FREE_NS = 50000000 /* of looking, before it is compared with the run's time */, AWAKE_NS = 200000 };
 static const uint64_t PATIENCE_NS = 2000000000ull;
 
 /* ---- what was asked for ---- */
@@ -636,15 +636,29 @@ static void note_counts(struct gdx_block_table *t)
     gdx_note(GDX_CALL_note_fence, words, GDX_COUNTS, nothing, nothing, NULL, 0);
 }
 
+static void count_more(struct gdx_block_table *t, enum gdx_fence_count what, uint64_t before, uint64_t more)
+{
+    atomic_fetch_add(&t->untold[what], more);
+    if ((before ^ (before + more)) > before && gdx_on())  /* past a power of two */
+        note_counts(t);
+}
+
 void gdx_fence_count(struct gdx_fences *fences, enum gdx_fence_count what)
 {
     struct gdx_block_table *t = table_of(fences);
-    if (!t)
-        return;
-    uint64_t count = atomic_fetch_add(&t->counts[what], 1) + 1;
-    atomic_fetch_add(&t->untold[what], 1);
-    if (!(count & (count - 1)) && gdx_on())
-        note_counts(t);
+    if (t)
+        count_more(t, what, atomic_fetch_add(&t->counts[what], 1), 1);
+}
+
+void gdx_fence_extra(struct gdx_fences *fences, uint64_t bytes)
+{
+    struct gdx_block_table *t = table_of(fences);
+    uint64_t now = bytes >> 20, most = t ? atomic_load(&t->counts[GDX_COUNT_EXTRA_MB]) : now;
+    while (now > most)
+        if (atomic_compare_exchange_weak(&t->counts[GDX_COUNT_EXTRA_MB], &most, now)) {
+            count_more(t, GDX_COUNT_EXTRA_MB, most, now - most);
+            return;
+        }
 }
 
 /* Not in a forked child that has no fences of its own: it would get a trace for this alone. */

@@ -138,5 +138,6 @@ void gdx_fence_note(const struct gdx_block *block, uint64_t object, enum gdx_blo
 void gdx_fence_note_missing(uint64_t object, uint64_t size, const char *why);  /* memory that has no fence */
 void gdx_fence_note_damage(struct gdx_fences *fences, const struct gdx_block *block, const struct gdx_damage *damage);
 
-enum gdx_fence_count { GDX_COUNT_CHECKS, GDX_COUNT_DAMAGED, GDX_COUNT_SHARED, GDX_COUNT_SKIPPED, GDX_COUNTS };  /* as in note_fence */
+enum gdx_fence_count { GDX_COUNT_CHECKS, GDX_COUNT_DAMAGED, GDX_COUNT_SHARED, GDX_COUNT_SKIPPED, GDX_COUNT_EXTRA_MB, GDX_COUNTS };  /* as in note_fence */
 void gdx_fence_count(struct gdx_fences *fences, enum gdx_fence_count what);  /* one more; noted now and then, and at the end */
+void gdx_fence_extra(struct gdx_fences *fences, uint64_t bytes);  /* of device memory that fences take now; the most is noted */

@@ -10,7 +10,7 @@
 enum { LONGEST_NS = 300 * 1000, ONE_IN = 3 };  /* a third of the launches wait, up to some launches' length */
 
 _Atomic int gdx_perturb_setting GDX_HOT_DATA;
-static uint64_t seed;
+static _Atomic uint64_t seed;  /* two threads may read the setting at the same time */
 static _Atomic uint64_t threads;
 
 static int read_setting(void)
@@ -21,7 +21,7 @@ static int read_setting(void)
         return 1;
     }
     int saved = errno;
-    seed = strtoull(value, NULL, 0);
+    atomic_store(&seed, strtoull(value, NULL, 0));
     errno = saved;
     atomic_store(&gdx_perturb_setting, 2);
     return 2;
@@ -43,7 +43,7 @@ void gdx_perturb_pause(void)
     if ((known ? known : read_setting()) != 2)
         return;
     if (!state)  /* threads in the order of their first launch, so that one seed gives much the same run */
-        state = (seed << 20) + 1 + atomic_fetch_add(&threads, 1);
+        state = (atomic_load(&seed) << 20) + 1 + atomic_fetch_add(&threads, 1);
     uint64_t drawn = next(&state);
     if (drawn % ONE_IN)
         return;

@@ -5,27 +5,36 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <gnu/libc-version.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/process.h"
+#include "core/recorder.h"
+
 enum { PAGE = 4096, PIECES = 64, MAIN_STACK_MOST = 64 << 20 };
 
-struct gdx_data gdx_own_data;
+struct gdx_data gdx_own_data GDX_HOT_DATA;
+struct gdx_data gdx_kept_heap GDX_HOT_DATA;
 static pthread_t first_thread;
 
 /* ---- memory that stays ---- */
 
 static struct gdx_data own_code;
+static bool own_malloc;  /* the program's malloc is the C library's */
 
 /* The first object is the executable, which is never unloaded. Of its parts the last that is writable holds .data and .bss.
  * Of the others only ours is looked at, for its code. */
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *seen)
 {
     bool first = !(*(int *)seen)++;
-    uintptr_t us = (uintptr_t)gdx_find_own_data;
+    uintptr_t us = (uintptr_t)gdx_find_own_data, library = (uintptr_t)gnu_get_libc_version, allocator = (uintptr_t)malloc;
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
@@ -36,6 +45,8 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *seen)
             gdx_own_data = at;
         if (!first && part->p_flags & PF_X && us >= at.low && us < at.top)
             own_code = at;
+        if (part->p_flags & PF_X && library >= at.low && library < at.top)
+            own_malloc = allocator >= at.low && allocator < at.top;
     }
     return 0;
 }
@@ -75,6 +86,92 @@ void gdx_find_stack(struct gdx_reader *me)
         me->top = me->low + bytes;
     }
     pthread_attr_destroy(&attributes);
+}
+
+/* ---- the heap ----
+ *
+ * glibc's malloc takes its first arena's memory from the program break, and gives back only what lies above the last block in use
+ * (systrim in malloc.c; malloc_trim empties pages below that and leaves them mapped). So below a block that we hold the heap stays. Where
+ * the block lies is the allocator's choice: one larger than what is mostly free comes from the heap's end.
+ *
+ * A block is asked for rarely, and never where the calls of a signal handler may have interrupted the allocator: in a handler its signal is
+ * blocked. */
+enum { BLOCK = 120 << 10 /* below M_MMAP_THRESHOLD */, BLOCKS = 16, FIRST_TRY = 4, NEXT_TRY = 8 };
+
+/* Where the part of the heap begins that has the address and can be read; 0: it is not on the heap. */
+static uintptr_t heap_around(uintptr_t address)
+{
+    uintptr_t low = 0;
+    char line[512], mode[5];
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && fgets(line, sizeof line, maps)) {
+        unsigned long from, to;
+        if (sscanf(line, "%lx-%lx %4s", &from, &to, mode) != 3 || address >= to)
+            continue;
+        if (address >= from && !strncmp(mode, "rw", 2) && strstr(line, "[heap]"))
+            low = from;
+        break;
+    }
+    if (maps)
+        fclose(maps);
+    return low;
+}
+
+/* A block above the address, as far as it can be had within reason. */
+static char *block_above(uintptr_t address)
+{
+    char *all[BLOCKS], *best = NULL;
+    int count = 0;
+    while (count < BLOCKS && (uintptr_t)best <= address && (all[count] = malloc(BLOCK))) {
+        bool on_heap = (uintptr_t)all[count] >= gdx_own_data.top && (uintptr_t)all[count] < (uintptr_t)sbrk(0);
+        best = on_heap && all[count] > best ? all[count] : best;
+        count++;
+    }
+    for (int i = 0; i < count; i++)
+        if (all[i] != best)
+            free(all[i]);
+    return best;
+}
+
+static void hold(uintptr_t address)
+{
+    static char *held;
+    char *block = block_above(address);
+    uintptr_t low = block ? heap_around((uintptr_t)block) : 0, top = (uintptr_t)block;
+    bool first = !gdx_kept_heap.top;
+    if (!low || top <= gdx_kept_heap.top || (!first && low > gdx_kept_heap.low)) {
+        free(block);
+        return;
+    }
+    if (first)
+        __atomic_store_n(&gdx_kept_heap.low, low, __ATOMIC_RELAXED);
+    __atomic_store_n(&gdx_kept_heap.top, top, __ATOMIC_RELEASE);
+    free(held);
+    held = block;
+}
+
+__attribute__((cold, noinline)) void gdx_keep_heap(const void *at)
+{
+    static _Atomic unsigned reads, next = FIRST_TRY;
+    static atomic_flag trying = ATOMIC_FLAG_INIT;
+    uintptr_t address = (uintptr_t)at;
+    if (!own_malloc || address < gdx_own_data.top || address >= (uintptr_t)sbrk(0))
+        return;
+    if (atomic_fetch_add(&reads, 1) + 1 < atomic_load(&next) || atomic_flag_test_and_set(&trying))
+        return;
+    int saved = errno, cancel;
+    const uint64_t all = UINT64_MAX;
+    uint64_t blocked = 1;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &blocked, sizeof all);
+    if (!blocked && !gdx_memory_is_limited() && !gdx_on_signal_stack()) {
+        atomic_store(&next, atomic_load(&reads) * NEXT_TRY);
+        hold(address);
+    }
+    errno = saved;
+    atomic_flag_clear(&trying);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof blocked);
+    pthread_setcancelstate(cancel, NULL);
 }
 
 /* ---- the kernel reads ---- */
@@ -151,6 +248,7 @@ bool gdx_read_pieces(const struct gdx_reader *me, const struct iovec *to, const 
 {
     int saved = errno;
     size_t all = 0;
+    gdx_keep_heap(from->iov_base);
     for (unsigned i = 0; i < count; i++)
         all += from[i].iov_len;
     bool ok = ask(me, to, count, from, count) == all;

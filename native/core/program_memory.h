@@ -4,7 +4,8 @@
  * unmaps it. So nothing is checked first and read later. Bytes are copied
  *
  *   - directly, where the memory cannot go while this call runs: the part of the calling thread's stack that its
- *     callers use, and the data of the executable itself. Arguments of launches are nearly always there.
+ *     callers use, the data of the executable itself, and the heap below a block of ours (gdx_keep_heap). Arguments of launches are
+ *     nearly always there.
  *   - by the kernel everywhere else (process_vm_readv, or a pipe), which reports what is not there instead of faulting.
  *
  * docs/decisions/016-reading-program-memory.md has the reasons and the cost. */
@@ -24,13 +25,15 @@ struct gdx_reader {
 void gdx_find_own_data(void);               /* once, when we are loaded */
 bool gdx_is_own_code(uintptr_t address);    /* of the recorder, where it is a library of its own */
 void gdx_find_stack(struct gdx_reader *me); /* of the calling thread; not with a lock held */
+/* `at` had to be read by the kernel. If it is on the C library's heap: now and then makes sure that the heap stays up to there. */
+void gdx_keep_heap(const void *at);
 
 /* Copies by the kernel alone: how many bytes could be had, from the first on. Signal-safe; errno stays. */
 size_t gdx_read_by_kernel(const struct gdx_reader *me, void *to, const void *from, size_t bytes);
 /* Small pieces in one step, each to its place. False: some may be missing. */
 bool gdx_read_pieces(const struct gdx_reader *me, const struct iovec *to, const struct iovec *from, unsigned count);
 
-extern struct gdx_data { uintptr_t low, top; } gdx_own_data;
+extern struct gdx_data { uintptr_t low, top; } gdx_own_data, gdx_kept_heap;
 
 /* Can this memory not go while the current call runs? */
 static inline bool gdx_stays(const struct gdx_reader *me, const void *from, size_t bytes)
@@ -38,6 +41,9 @@ static inline bool gdx_stays(const struct gdx_reader *me, const void *from, size
     uintptr_t at = (uintptr_t)from, here = (uintptr_t)__builtin_frame_address(0);
     if (at >= here && here >= me->low && at < me->top)
         return bytes <= me->top - at;
+    const uintptr_t top = __atomic_load_n(&gdx_kept_heap.top, __ATOMIC_ACQUIRE);
+    if (at >= __atomic_load_n(&gdx_kept_heap.low, __ATOMIC_RELAXED) && at < top)
+        return bytes <= top - at;
     return at >= gdx_own_data.low && at < gdx_own_data.top && bytes <= gdx_own_data.top - at;
 }
 
@@ -69,6 +75,7 @@ static inline size_t gdx_read_some(const struct gdx_reader *me, void *to, const 
         gdx_copy_bytes(to, from, bytes);
         return bytes;
     }
+    gdx_keep_heap(from);
     return gdx_read_by_kernel(me, to, from, bytes);
 }
 

@@ -597,7 +597,7 @@ static void fetch_ahead(const struct gdx_open *open)
 }
 
 /* The first of the hot functions: from here on they lie together, so that most launches need one page of code. */
-GDX_HOT __attribute__((aligned(PAGE))) void gdx_show(struct gdx_open *open)
+GDX_HOT __attribute__((aligned(PAGE), noinline)) void gdx_show(struct gdx_open *open)
 {
     if (open->shown)
         return;

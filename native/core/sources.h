@@ -4,6 +4,8 @@
  * copies from the same address again. Nothing may change there in between, whenever the copy really runs: a difference is recorded
  * (note_source_changed). What changes and is not among the bytes kept is not seen. No locks: what is busy is left out.
  *
+ * The data of host functions is looked at in the same way. There the function itself may have made the difference.
+ *
  * Looking has a budget: some milliseconds, and a fortieth of the time since the first copy. A program that makes so many copies that
  * this is used up has some of them watched, not all. */
 #pragma once

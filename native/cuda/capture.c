@@ -10,7 +10,7 @@
 
 #include "core/clock.h"
 
-enum { IMAGES = 1 << 12, GLOBALS = 1 << 10, REACHED = 512, TEXT = 1024, IMAGE_MOST = 64 << 20, VALUE_MOST = 4096, NEARBY = 40 };
+enum { IMAGES = 1 << 12, GLOBALS = 1 << 10, OBJECTS = 1 << 12, REACHED = 512, TEXT = 1024, IMAGE_MOST = 64 << 20, VALUE_MOST = 4096, NEARBY = 40 };
 static const uint32_t wrapper_magic = 0x466243b1, fat_magic = 0xba55ed50;  /* images.c */
 static const uint64_t PATIENCE_NS = 20000000000ull;
 
@@ -127,6 +127,69 @@ void gdx_cu_after_cuLibraryGetGlobal(CUresult status, CUdeviceptr *result, size_
     if (GDX_UNLIKELY(gdx_capturing()) && status == CUDA_SUCCESS && !size)
         status = gdx_cu_next.cuLibraryGetGlobal(&same, &bytes, program, name);
     add_global(status, result, size ? size : &bytes, GDX_CU_WORD(program), name);
+}
+
+/* ---- texture and surface objects: numbers that stand for memory which no parameter points to ---- */
+
+static struct object { uint64_t handle; const char *what; } objects[OBJECTS];  /* what: NULL where it was destroyed */
+static unsigned object_count;
+
+static void note_object(CUresult status, uint64_t handle, const char *what, bool alive)
+{
+    struct gdx_calm calm;
+    if (status != CUDA_SUCCESS || !gdx_capturing() || !gdx_on())
+        return;
+    gdx_lock(GDX_LOCK_CAPTURE, &calm);
+    unsigned at = 0, reused = OBJECTS;
+    while (at < object_count && (objects[at].handle != handle || objects[at].what != what)) {
+        if (!objects[at].what)
+            reused = at;
+        at++;
+    }
+    if (at == object_count && alive && reused < OBJECTS)
+        at = reused;
+    if (at < OBJECTS && (alive || at < object_count)) {
+        objects[at] = (struct object){ handle, alive ? what : NULL };
+        object_count = at == object_count ? at + 1 : object_count;
+    }
+    gdx_unlock(GDX_LOCK_CAPTURE, &calm);
+}
+
+static const char *object_of(uint64_t word)
+{
+    struct gdx_calm calm;
+    const char *found = NULL;
+    gdx_lock(GDX_LOCK_CAPTURE, &calm);
+    for (unsigned i = 0; i < object_count; i++)
+        if (objects[i].what && objects[i].handle == word)
+            found = objects[i].what;
+    gdx_unlock(GDX_LOCK_CAPTURE, &calm);
+    return found;
+}
+
+static const char texture_object[] = "texture object", surface_object[] = "surface object";
+
+void gdx_cu_after_cuTexObjectCreate(CUresult status, CUtexObject *result, const CUDA_RESOURCE_DESC *resource,
+                                    const CUDA_TEXTURE_DESC *texture, const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    (void)resource, (void)texture, (void)view;
+    note_object(status, result ? *result : 0, texture_object, true);
+}
+
+void gdx_cu_after_cuTexObjectDestroy(CUresult status, CUtexObject texture)
+{
+    note_object(status, texture, texture_object, false);
+}
+
+void gdx_cu_after_cuSurfObjectCreate(CUresult status, CUsurfObject *result, const CUDA_RESOURCE_DESC *resource)
+{
+    (void)resource;
+    note_object(status, result ? *result : 0, surface_object, true);
+}
+
+void gdx_cu_after_cuSurfObjectDestroy(CUresult status, CUsurfObject surface)
+{
+    note_object(status, surface, surface_object, false);
 }
 
 /* ---- the memory that a launch can reach ---- */
@@ -274,6 +337,11 @@ static const char *put_arguments(struct gdx_cu_capture *c, const struct gdx_cu_w
         if (!bytes)
             return "one of its parameters cannot be read";
         gdx_capture_put(&c->file, GDX_CAPTURE_ARGUMENT, i, GDX_GIVEN_VALUE, 0, value, bytes);
+        uint64_t word = 0;
+        memcpy(&word, value, bytes < sizeof word ? bytes : sizeof word);
+        const char *object = bytes == sizeof word ? object_of(word) : NULL;
+        if (object)
+            gdx_capture_text(&c->file, GDX_CAPTURE_OBJECT, i, object);
         if (!follow(c, value, bytes, true))
             return "the launch reaches more memory than can be captured";
     }

@@ -15,9 +15,10 @@ enum { CONTEXTS = GDX_CU_CRUMB_CONTEXTS - 1, DEVICES = 64, TEXT = 256 };
 
 __thread struct gdx_cu_thread gdx_cu_thread __attribute__((tls_model("initial-exec")));
 _Atomic int gdx_cu_captures GDX_HOT_DATA;
+struct gdx_cu_launch gdx_cu_launch GDX_HOT_DATA;  /* here, because the table of crumbs would lie between them */
 static struct gdx_captures captures = { .count = &gdx_cu_captures };
 
-static struct { _Atomic uintptr_t context; _Atomic uint32_t noted; } contexts[CONTEXTS];
+static struct { _Atomic uintptr_t context, green; _Atomic uint32_t noted; } contexts[CONTEXTS];
 static _Atomic uint32_t devices_noted[DEVICES];  /* by generation: a forked child has a trace of its own */
 
 /* ---- devices ---- */
@@ -220,6 +221,25 @@ void gdx_cu_after_cuCtxDestroy_v2(CUresult status, CUcontext context)
 {
     if (status == CUDA_SUCCESS && context)
         gdx_captures_forget(&captures, number_of(context));
+    context_changed();
+}
+
+/* The context that a green context is used as goes with it, and the next one may have the same address. */
+void gdx_cu_after_cuCtxFromGreenCtx(CUresult status, CUcontext *result, CUgreenCtx green)
+{
+    uint32_t number = status == CUDA_SUCCESS && result ? number_of(*result) : 0;
+    if (number)
+        atomic_store(&contexts[number - 1].green, GDX_CU_WORD(green));
+}
+
+void gdx_cu_before_cuGreenCtxDestroy(CUgreenCtx green)
+{
+    for (uint32_t i = 0; green && i < CONTEXTS; i++)
+        if (atomic_load(&contexts[i].green) == GDX_CU_WORD(green)) {
+            atomic_store(&contexts[i].green, 0);
+            atomic_store(&contexts[i].noted, 0);
+            gdx_cu_crumbs_forget(i + 1);
+        }
     context_changed();
 }
 

@@ -12,7 +12,6 @@
 #include "cuda/hooks.h"
 
 struct gdx_cu_table gdx_cu_driver, gdx_cu_next;
-struct gdx_cu_launch gdx_cu_launch GDX_HOT_DATA;
 
 static const char *const tools[] = { "libcuda.so", "libcudadebugger.so", "libcupti", "libnvperf", "libsanitizer-",
                                      "libInterceptor", "libTreeLauncher", "libToolsInjection", "libnvidia-", NULL };

@@ -127,8 +127,7 @@ static bool end_resting(CUcontext context)
 {
     struct gdx_block block;
     bool any = false;
-    if (gdx_cu_wait_some(NULL) != CUDA_SUCCESS)
-        return false;
+    gdx_cu_rest_wait(context);
     while (gdx_cu_rest_take(context, &block))
         any = unmake(&block) == CUDA_SUCCESS || any;
     return any;
@@ -221,6 +220,11 @@ static const char *allocate_red(CUdeviceptr *result, size_t bytes, struct gdx_bl
     return NULL;
 }
 
+static void tell_extra(void)
+{
+    gdx_fence_extra(&gdx_cu_fences, atomic_load(&gdx_cu_fences.slack) + gdx_cu_rest_asked());
+}
+
 /* A new block, whose slack is counted. */
 static const char *make_counted(struct gdx_block *block, uint64_t memory)
 {
@@ -232,6 +236,8 @@ static const char *make_counted(struct gdx_block *block, uint64_t memory)
     const char *why = make_block(block);
     if (why)
         gdx_slack_return(&gdx_cu_fences, block);
+    else
+        tell_extra();
     return why;
 }
 
@@ -248,17 +254,46 @@ static bool is_well(const struct gdx_block *block)
     return status == CUDA_SUCCESS || status == CUDA_ERROR_NOT_READY;
 }
 
-/* A resting block, in a context that is well. */
-static bool wake(struct gdx_block *block, CUstream queue)
+/* `*block`, which lies in a range that begins at 0, gets the mapping of `old`, which no work uses. What is beside that one is looked
+ * at before it is overwritten, if there is time. */
+static bool move_in(struct gdx_block *block, struct gdx_block *old, uint64_t memory)
 {
-    struct gdx_block found;
-    if (!is_well(block) || !gdx_cu_rest_over(block, queue, &found))
-        return false;
-    if (!gdx_block_add(&gdx_cu_fences, &found)) {
-        unmake_later(&found);
+    struct gdx_block moved = *block;
+    uint64_t began = gdx_look_begins(&gdx_cu_fences);
+    if (began) {
+        gdx_cu_canary_check(old);
+        gdx_look_ended(began);
+    }
+    gdx_fence_move(&moved, gdx_fence_range(old).address);
+    moved.memory = old->memory;
+    if (!gdx_slack_take(&gdx_cu_fences, &moved, memory)) {
+        unmake(old);
         return false;
     }
-    *block = found;
+    gdx_slack_return(&gdx_cu_fences, old);
+    if (gdx_cu_canary_fill(&moved) != CUDA_SUCCESS) {
+        unmake(&moved);
+        return false;
+    }
+    *block = moved;
+    return true;
+}
+
+/* A resting block, or the mapping of one, in a context that is well. */
+static bool wake(struct gdx_block *block, CUstream queue, uint64_t memory)
+{
+    struct gdx_block old, woken = *block;
+    if (!gdx_cu_resting() || !is_well(block))
+        return false;
+    if (gdx_cu_rest_over(block, queue, &old))
+        woken = old;
+    else if (!gdx_cu_rest_mapping(block, &old) || !move_in(&woken, &old, memory))
+        return false;
+    if (!gdx_block_add(&gdx_cu_fences, &woken)) {
+        unmake_later(&woken);
+        return false;
+    }
+    *block = woken;
     return true;
 }
 
@@ -277,7 +312,7 @@ static const char *allocate(CUdeviceptr *result, size_t bytes, CUdevice device, 
         return allocate_red(result, bytes, block);
     if (!gdx_fence_place(&block, bytes, align, known->granule, known->granule))
         return refused;
-    if (!(flags & GDX_BLOCK_ORDERED) || !wake(&block, queue)) {
+    if (!(flags & GDX_BLOCK_ORDERED) || !wake(&block, queue, known->memory)) {
         const char *why = make_counted(&block, known->memory);
         if (why)
             return why;
@@ -285,13 +320,6 @@ static const char *allocate(CUdeviceptr *result, size_t bytes, CUdevice device, 
     *result = block.address;
     gdx_fence_note(&block, block.address, GDX_BLOCK_MADE);
     return NULL;
-}
-
-static CUresult unfenced(const char *why, CUresult status, const CUdeviceptr *result, size_t bytes)
-{
-    if (status == CUDA_SUCCESS)
-        gdx_fence_note_missing(*result, bytes, why);
-    return status;
 }
 
 /* ---- unmaking ---- */
@@ -341,7 +369,7 @@ void gdx_cu_end_blocks(CUcontext context)
 {
     struct gdx_block block;
     gdx_cu_canary_forget(context);
-    while (gdx_cu_rest_take(context, &block))
+    while (gdx_cu_rest_end(context, &block))
         unmake(&block);
     while (gdx_block_take_any(&gdx_cu_fences, GDX_CU_WORD(context), &block))
         if (block.flags & GDX_BLOCK_RED)
@@ -394,11 +422,32 @@ static CUresult free_waiting_for(struct gdx_block *block, CUstream queue)
     return status;
 }
 
+/* A stream of another context would put the block elsewhere; one that is no stream is for the driver to refuse. */
+static bool is_here(CUstream queue)
+{
+    CUcontext now = NULL, its = NULL;
+    if (GDX_CU_WORD(queue) <= CU_STREAM_PER_THREAD)
+        return true;
+    return gdx_cu_driver.cuStreamGetCtx && gdx_cu_driver.cuStreamGetCtx(queue, &its) == CUDA_SUCCESS
+        && gdx_cu_driver.cuCtxGetCurrent(&now) == CUDA_SUCCESS && its == now;
+}
+
+/* Where too much rests, the oldest that no work uses goes. */
+static bool rest(struct gdx_block *block, CUstream queue, uint64_t memory)
+{
+    struct gdx_block oldest;
+    bool resting = gdx_cu_rest(block, queue, memory);
+    if (!resting && gdx_cu_rest_take((CUcontext)(uintptr_t)block->owner, &oldest) && unmake_now(&oldest) == CUDA_SUCCESS)
+        resting = gdx_cu_rest(block, queue, memory);
+    return resting;
+}
+
 static CUresult free_ordered(struct gdx_block *block, CUstream queue)
 {
     uint64_t began = gdx_cu_fencing_begins();
     const struct about *known = about(block->device);
-    if (known && gdx_cu_fencing_is_dear(began) && is_well(block) && gdx_cu_rest(block, queue, known->memory)) {
+    if (known && gdx_cu_fencing_is_dear(began) && is_here(queue) && is_well(block) && rest(block, queue, known->memory)) {
+        tell_extra();
         gdx_fence_note(block, block->address, GDX_BLOCK_FREED);
         return CUDA_SUCCESS;
     }
@@ -417,10 +466,39 @@ static CUresult or_keep(struct gdx_block *block, CUresult status)
 
 /* ---- in front of the driver ---- */
 
+static CUresult unfenced(const char *why, CUresult status, const CUdeviceptr *result, size_t bytes)
+{
+    if (status == CUDA_SUCCESS)
+        gdx_fence_note_missing(*result, bytes, why);
+    return status;
+}
+
+/* Memory that rests or is spare is the program's when it needs it: true: an allocation that failed may succeed now. */
+static bool makes_room(CUresult status)
+{
+    CUcontext context = NULL;
+    if (status != CUDA_ERROR_OUT_OF_MEMORY || atomic_load(&gdx_cu_captures) > 0
+        || gdx_cu_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context)
+        return false;
+    bool any = end_resting(context);
+    return gdx_cu_spares_release() || any;
+}
+
+/* The driver's own allocation, where there is no fence; `call` is written down twice so that it can be made again. */
+#define UNFENCED(why, call, result, bytes)                          \
+    do {                                                            \
+        CUresult status_ = call;                                    \
+        if (makes_room(status_))                                    \
+            status_ = call;                                         \
+        return unfenced(why, status_, result, bytes);               \
+    } while (0)
+
 static CUresult fenced_cuMemAlloc_v2(CUdeviceptr *result, size_t bytes)
 {
     const char *why = allocate(result, bytes, current_device(), 0, NULL);
-    return why ? unfenced(why, gdx_cu_driver.cuMemAlloc_v2(result, bytes), result, bytes) : CUDA_SUCCESS;
+    if (why)
+        UNFENCED(why, gdx_cu_driver.cuMemAlloc_v2(result, bytes), result, bytes);
+    return CUDA_SUCCESS;
 }
 
 /* How long a row is only the driver knows: it is asked with one row. */
@@ -442,19 +520,9 @@ static CUresult fenced_cuMemAllocPitch_v2(CUdeviceptr *result, size_t *pitch, si
     if (row && !__builtin_mul_overflow(row, height, &bytes))
         why = allocate(result, bytes, current_device(), 0, NULL);
     if (why)
-        return unfenced(why, gdx_cu_driver.cuMemAllocPitch_v2(result, pitch, width, height, element), result, bytes);
+        UNFENCED(why, gdx_cu_driver.cuMemAllocPitch_v2(result, pitch, width, height, element), result, bytes);
     *pitch = row;
     return CUDA_SUCCESS;
-}
-
-/* A stream of another context would put the block elsewhere; one that is no stream is for the driver to refuse. */
-static bool is_here(CUstream queue)
-{
-    CUcontext now = NULL, its = NULL;
-    if (GDX_CU_WORD(queue) <= CU_STREAM_PER_THREAD)
-        return true;
-    return gdx_cu_driver.cuStreamGetCtx && gdx_cu_driver.cuStreamGetCtx(queue, &its) == CUDA_SUCCESS
-        && gdx_cu_driver.cuCtxGetCurrent(&now) == CUDA_SUCCESS && its == now;
 }
 
 static const char *allocate_ordered(CUdeviceptr *result, size_t bytes, CUdevice device, CUstream queue, bool own_thread)
@@ -478,7 +546,9 @@ static const char *allocate_ordered(CUdeviceptr *result, size_t bytes, CUdevice 
     static CUresult fenced_##name(CUdeviceptr *result, size_t bytes, CUstream queue)                                    \
     {                                                                                                                   \
         const char *why = allocate_ordered(result, bytes, current_device(), queue, own_thread);                         \
-        return why ? unfenced(why, gdx_cu_driver.name(result, bytes, queue), result, bytes) : CUDA_SUCCESS;             \
+        if (why)                                                                                                        \
+            UNFENCED(why, gdx_cu_driver.name(result, bytes, queue), result, bytes);                                     \
+        return CUDA_SUCCESS;                                                                                            \
     }
 ALLOC_ASYNC(cuMemAllocAsync, false)
 ALLOC_ASYNC(cuMemAllocAsync_ptsz, true)
@@ -487,7 +557,9 @@ ALLOC_ASYNC(cuMemAllocAsync_ptsz, true)
     static CUresult fenced_##name(CUdeviceptr *result, size_t bytes, CUmemoryPool pool, CUstream queue)                 \
     {                                                                                                                   \
         const char *why = allocate_ordered(result, bytes, gdx_cu_pool_device(pool), queue, own_thread);                 \
-        return why ? unfenced(why, gdx_cu_driver.name(result, bytes, pool, queue), result, bytes) : CUDA_SUCCESS;       \
+        if (why)                                                                                                        \
+            UNFENCED(why, gdx_cu_driver.name(result, bytes, pool, queue), result, bytes);                               \
+        return CUDA_SUCCESS;                                                                                            \
     }
 ALLOC_FROM_POOL(cuMemAllocFromPoolAsync, false)
 ALLOC_FROM_POOL(cuMemAllocFromPoolAsync_ptsz, true)
@@ -544,13 +616,22 @@ static CUresult fenced_cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream queue)
     return free_async(address, queue, true, gdx_cu_driver.cuMemFreeAsync_ptsz);
 }
 
+static CUresult fenced_cuStreamDestroy_v2(CUstream queue)
+{
+    CUcontext context = NULL;
+    if (GDX_CU_WORD(queue) > CU_STREAM_PER_THREAD && gdx_cu_resting() && gdx_cu_driver.cuStreamGetCtx
+        && gdx_cu_driver.cuStreamGetCtx(queue, &context) == CUDA_SUCCESS)
+        gdx_cu_rest_stream_ends(context, queue);
+    return gdx_cu_driver.cuStreamDestroy_v2(queue);
+}
+
 /* ---- the table ---- */
 
 #define STAND_IN(name) { GDX_CU_##name, (void *)fenced_##name }
 static const struct gdx_cu_stand_in own[] = {
     STAND_IN(cuMemAlloc_v2), STAND_IN(cuMemAllocPitch_v2), STAND_IN(cuMemFree_v2), STAND_IN(cuMemAllocAsync),
     STAND_IN(cuMemAllocAsync_ptsz), STAND_IN(cuMemAllocFromPoolAsync), STAND_IN(cuMemAllocFromPoolAsync_ptsz),
-    STAND_IN(cuMemFreeAsync), STAND_IN(cuMemFreeAsync_ptsz), STAND_IN(cuMemAllocManaged), { -1, NULL },
+    STAND_IN(cuMemFreeAsync), STAND_IN(cuMemFreeAsync_ptsz), STAND_IN(cuMemAllocManaged), STAND_IN(cuStreamDestroy_v2), { -1, NULL },
 };
 
 static bool can_look(void *const *functions)

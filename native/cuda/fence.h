@@ -42,15 +42,22 @@ void gdx_cu_spare_keep(CUdevice device, uint64_t bytes, uint64_t memory);  /* or
 bool gdx_cu_spares_release(void);                        /* were there any? */
 void gdx_cu_spares_forget(void);
 
-/* ---- fence_pool.c: freed blocks that stay as they are, once fencing has taken its share of the run ---- */
+/* ---- fence_pool.c: freed blocks that stay mapped for the next, once fencing has taken its share of the run ---- */
 
 uint64_t gdx_cu_fencing_begins(void);                    /* the time, for: */
 void gdx_cu_fencing_ended(uint64_t began);
 bool gdx_cu_fencing_is_dear(uint64_t now);               /* has it taken more than its share? */
-/* Freed in the order of `queue`, and now resting; false: it has to be unmade. `memory`: of its device. */
+/* Freed in the order of `queue`, a stream of the block's context, and now resting; false: it has to be unmade. `memory`: of its device. */
 bool gdx_cu_rest(const struct gdx_block *block, CUstream queue, uint64_t memory);
-bool gdx_cu_rest_over(const struct gdx_block *like, CUstream queue, struct gdx_block *block);  /* one that fits, for use in `queue` */
-bool gdx_cu_rest_take(CUcontext context, struct gdx_block *block);  /* any of this context */
+uint64_t gdx_cu_resting(void);                           /* bytes of device memory that rest */
+uint64_t gdx_cu_rest_asked(void);                        /* the same without slack */
+/* One that fits to the byte, for use in `queue`; or one with a mapping that fits, that no work uses. */
+bool gdx_cu_rest_over(const struct gdx_block *like, CUstream queue, struct gdx_block *block);
+bool gdx_cu_rest_mapping(const struct gdx_block *like, struct gdx_block *block);
+void gdx_cu_rest_stream_ends(CUcontext context, CUstream queue);  /* it is about to */
+void gdx_cu_rest_wait(CUcontext context);                /* until no work uses what rests, but no longer than 2 s for a stream */
+bool gdx_cu_rest_take(CUcontext context, struct gdx_block *block);  /* any of this context that no work uses */
+bool gdx_cu_rest_end(CUcontext context, struct gdx_block *block);  /* any of this context, which ends; false: there are no more */
 void gdx_cu_rest_forget(void);
 
 /* Waits for a stream, but no longer than 2 s: not ready then. */

@@ -97,9 +97,13 @@ void gdx_cu_met_by_launch(CUfunction function);  /* an unknown handle that the d
 
 /* ---- ptx_checks.c: kernels that check themselves, and what they report ---- */
 
-struct gdx_cu_checked { const void *image; uint32_t program; };  /* program: its number, 0 if it is the program's own code */
+struct gdx_cu_checked { const void *image; uint32_t program; const char *kernel; };  /* program: its number, 0 if it is the program's own code */
 struct gdx_cu_checked gdx_cu_checked_image(const void *image);
+/* Is it loaded, and does it compile? If not, nothing of it is left, and it is tried without optimization, then as the program gave it. */
 bool gdx_cu_checked_loaded(const struct gdx_cu_checked *checked, CUresult status, void *result, bool library);
+void gdx_cu_checked_refused(const struct gdx_cu_checked *checked);
+extern CUjit_option gdx_cu_checked_option[1];
+extern void *gdx_cu_checked_level[1];
 void gdx_cu_checked_collect_now(const struct gdx_open *launch);
 extern _Atomic unsigned gdx_cu_checked_modules;
 static inline void gdx_cu_checked_collect(const struct gdx_open *launch)

@@ -3,6 +3,7 @@
 #include "cuda/capture.h"
 #include "cuda/crumbs.h"
 #include "cuda/hooks.h"
+#include "cuda/nan.h"
 #include "cuda/sites.h"
 #include "cuda/watch.h"
 
@@ -14,6 +15,7 @@ struct launching {
     struct gdx_open open;
     const struct gdx_layout *layout;
     struct gdx_cu_capture *capture;  /* NULL: it is not the one that is captured */
+    struct gdx_cu_nan *nan;          /* NULL: nobody looks for a NaN in it */
     unsigned site;
 };
 
@@ -26,6 +28,7 @@ GDX_INLINE bool begins(struct launching *at, uint32_t call, CUfunction kernel, C
     at->site = gdx_cu_launch_begins(kernel, queue, own_thread);
     at->layout = gdx_cu_layout_of(kernel);
     at->capture = NULL;
+    at->nan = NULL;
     gdx_cu_watch_launch(false);
     gdx_cu_crumbs_ready();
     return gdx_cu_begin(&at->open, call, caller);
@@ -45,6 +48,8 @@ GDX_COLD static void end_rarely(struct launching *at, CUfunction kernel, CUstrea
     gdx_cu_crumb(&at->open, queue, own_thread, result);
     gdx_cu_end_on(&at->open, queue, own_thread, result);
     gdx_cu_site_ends(at->site, queue, own_thread, result);
+    if (at->nan)
+        gdx_cu_nan_after(at->nan, queue, result);
     if (at->capture)
         gdx_cu_capture_after(at->capture, result);
     if (!at->layout && result == CUDA_SUCCESS)
@@ -57,7 +62,7 @@ GDX_COLD static void end_rarely(struct launching *at, CUfunction kernel, CUstrea
 
 GDX_INLINE void ends(struct launching *at, CUfunction kernel, CUstream queue, bool own_thread, CUresult result)
 {
-    bool usual = result == CUDA_SUCCESS && at->layout && !at->site && !at->capture && !gdx_watching() && !gdx_serialised()
+    bool usual = result == CUDA_SUCCESS && at->layout && !at->site && !at->capture && !at->nan && !gdx_watching() && !gdx_serialised()
         && atomic_load_explicit(&gdx_cu_captures, memory_order_relaxed) <= 0;
     if (GDX_LIKELY(usual)) {
         gdx_cu_crumb(&at->open, queue, own_thread, result);
@@ -71,8 +76,14 @@ GDX_INLINE void ends(struct launching *at, CUfunction kernel, CUstream queue, bo
 GDX_INLINE void captures(struct launching *at, CUfunction kernel, struct gdx_shape shape, CUstream queue, bool own_thread,
                          void **params, void **extra)
 {
-    if (GDX_UNLIKELY(gdx_capturing() & GDX_CAPTURE_LAUNCH))
-        at->capture = gdx_cu_capture_before(&(struct gdx_cu_wanted){ kernel, shape, queue, own_thread, params, extra }, at->layout);
+    const int wanted = gdx_capturing();
+    if (GDX_LIKELY(!wanted))
+        return;
+    const struct gdx_cu_wanted launch = { kernel, shape, queue, own_thread, params, extra };
+    if (wanted & GDX_CAPTURE_LAUNCH)
+        at->capture = gdx_cu_capture_before(&launch, at->layout);
+    if (wanted & GDX_CAPTURE_NAN)
+        at->nan = gdx_cu_nan_before(&launch, at->layout);
 }
 
 /* All that comes before the driver, of launches that are given their shape. */

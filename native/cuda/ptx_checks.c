@@ -33,6 +33,11 @@ static bool wanted(void)
     return setting > 0;
 }
 
+/* The driver's compiler gives up on some long kernels with calls in them ("Register allocation failed", ptxas of CUDA 13.0 on the radix
+ * sort of CUB), and does not if it need not optimize. */
+CUjit_option gdx_cu_checked_option[1] = { CU_JIT_OPTIMIZATION_LEVEL };
+void *gdx_cu_checked_level[1] = { NULL };
+
 /* A copy of the image, for which `room` bytes are mapped; NULL: it is none that can hold PTX. */
 static char *copy_of(const void *image, size_t *bytes, size_t *room)
 {
@@ -59,15 +64,26 @@ static char *copy_of(const void *image, size_t *bytes, size_t *room)
     return NULL;
 }
 
-static void not_checked(const char *why)
+/* `kernel`: one of the module's, so that people know it; "" where none is known. */
+static void not_checked(const char *why, const char *kernel)
 {
     const uint64_t words[] = { 0 };
-    gdx_note(GDX_CALL_note_not_checked, words, 1, (struct gdx_text){ why, strlen(why) }, (struct gdx_text){ 0 }, NULL, 0);
+    gdx_note(GDX_CALL_note_not_checked, words, 1, (struct gdx_text){ why, strlen(why) },
+             (struct gdx_text){ kernel, strlen(kernel) }, NULL, 0);
+}
+
+/* "ok NUMBER SITES KERNEL". The code stays mapped, as the driver may read it later. */
+static struct gdx_cu_checked from_reply(const struct gdx_reply *reply)
+{
+    char *end;
+    unsigned long number = strtoul(reply->head + 3, &end, 10);
+    strtoul(end, &end, 10);
+    return (struct gdx_cu_checked){ reply->source, (uint32_t)number, *end == ' ' ? end + 1 : end };
 }
 
 struct gdx_cu_checked gdx_cu_checked_image(const void *image)
 {
-    struct gdx_cu_checked given = { image, 0 };
+    struct gdx_cu_checked given = { image, 0, "" };
     struct gdx_reply reply;
     char why[GDX_WHY];
     size_t bytes = 0, room = 0;
@@ -77,11 +93,11 @@ struct gdx_cu_checked gdx_cu_checked_image(const void *image)
     char *copy = copy_of(image, &bytes, &room);
     struct gdx_text question = { copy, bytes };
     if (!copy) {
-        not_checked("no PTX is embedded in it");
+        not_checked("no PTX is embedded in it", "");
     } else if (gdx_ask(path, &question, 1, &reply, why)) {
-        given = (struct gdx_cu_checked){ reply.source, (uint32_t)strtoul(reply.head + 3, NULL, 10) };  /* stays mapped */
+        given = from_reply(&reply);
     } else {
-        not_checked(why);
+        not_checked(why, "");
     }
     if (copy)
         munmap(copy, room);
@@ -89,13 +105,36 @@ struct gdx_cu_checked gdx_cu_checked_image(const void *image)
     return given;
 }
 
+/* Drivers put the compilation off until code of a library is asked for: it is asked for now, so that what the driver refuses is not met
+ * by the program. A kernel that is not there, or a thread without a context, says nothing about the code. */
+static bool compiles(const struct gdx_cu_checked *checked, void *result, bool library)
+{
+    CUresult status = CUDA_SUCCESS;
+    CUkernel kernel;
+    CUfunction function;
+    if (*checked->kernel && library && gdx_cu_next.cuLibraryGetKernel)
+        status = gdx_cu_next.cuLibraryGetKernel(&kernel, *(CUlibrary *)result, checked->kernel);
+    else if (*checked->kernel && !library && gdx_cu_next.cuModuleGetFunction)
+        status = gdx_cu_next.cuModuleGetFunction(&function, *(CUmodule *)result, checked->kernel);
+    if (status == CUDA_SUCCESS || status == CUDA_ERROR_NOT_FOUND || status == CUDA_ERROR_INVALID_CONTEXT)
+        return true;
+    if (library && gdx_cu_next.cuLibraryUnload)
+        gdx_cu_next.cuLibraryUnload(*(CUlibrary *)result);
+    else if (!library && gdx_cu_next.cuModuleUnload)
+        gdx_cu_next.cuModuleUnload(*(CUmodule *)result);
+    return false;
+}
+
+void gdx_cu_checked_refused(const struct gdx_cu_checked *checked)
+{
+    not_checked("the driver refused the rewritten code", checked->kernel);
+}
+
 bool gdx_cu_checked_loaded(const struct gdx_cu_checked *checked, CUresult status, void *result, bool library)
 {
     struct gdx_calm calm;
-    if (status != CUDA_SUCCESS || !result) {
-        not_checked("the driver refused the rewritten code");
+    if (status != CUDA_SUCCESS || !result || !compiles(checked, result, library))
         return false;
-    }
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     unsigned at = gdx_cu_checked_modules;
     if (at < MODULES)

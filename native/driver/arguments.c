@@ -54,10 +54,6 @@ GDX_COLD static void beyond(struct gdx_argument *out, const struct source *sourc
     out->value = source->buffer_bytes;
 }
 
-/* Values that the kernel has to fetch, all of a launch in one step. */
-enum { PIECES = 64 };
-struct fetch { unsigned count; struct iovec to[PIECES], from[PIECES]; uint32_t index[PIECES]; };
-
 static void unreadable(struct gdx_argument *out)
 {
     out->flags = (uint16_t)((out->flags & ~GDX_ARG_cut) | GDX_ARG_unreadable);
@@ -65,23 +61,10 @@ static void unreadable(struct gdx_argument *out)
     out->tail = 0;
 }
 
-GDX_COLD static void fetch_now(const struct source *source, struct fetch *fetch, struct gdx_argument *arguments)
+/* Where the value goes. The first word of one that there is no room for is worth having. */
+static inline void *room_for(struct gdx_argument *out, char *tail)
 {
-    if (fetch->count && !gdx_read_pieces(source->me, fetch->to, fetch->from, fetch->count))
-        for (unsigned i = 0; i < fetch->count; i++)
-            if (!gdx_read(source->me, fetch->to[i].iov_base, fetch->from[i].iov_base, fetch->from[i].iov_len))
-                unreadable(&arguments[fetch->index[i]]);
-    fetch->count = 0;
-}
-
-GDX_COLD static void fetch_later(const struct source *source, struct fetch *fetch, struct gdx_argument *arguments, uint32_t index,
-                                 const void *at, size_t size, void *to)
-{
-    if (fetch->count == PIECES)
-        fetch_now(source, fetch, arguments);
-    fetch->to[fetch->count] = (struct iovec){ to, size };
-    fetch->from[fetch->count] = (struct iovec){ (void *)at, size };
-    fetch->index[fetch->count++] = index;
+    return GDX_LIKELY(out->size <= sizeof out->value) || out->flags & GDX_ARG_cut ? (void *)&out->value : (void *)(tail + out->tail);
 }
 
 /* In place, word by word: built in registers and then stored it takes three times as many instructions. Returns where the
@@ -96,13 +79,11 @@ static inline void *put_argument(struct gdx_argument *out, const struct gdx_para
         unreadable(out);
         return NULL;
     }
-    if (GDX_LIKELY(like->size <= sizeof out->value))
-        return &out->value;
-    if (tail && like->tail != UINT32_MAX)
-        return tail + like->tail;
-    out->tail = UINT32_MAX;
-    out->flags |= GDX_ARG_cut;
-    return &out->value;  /* the first word is worth having */
+    if (GDX_UNLIKELY(like->size > sizeof out->value && (!tail || like->tail == UINT32_MAX))) {
+        out->tail = UINT32_MAX;
+        out->flags |= GDX_ARG_cut;
+    }
+    return room_for(out, tail);
 }
 
 /* Without a layout only a packed buffer says anything; it is kept whole, as far as there is room. */
@@ -129,11 +110,47 @@ static inline size_t bytes_of(const struct gdx_argument *out, const void *to)
     return to == &out->value && out->size > sizeof out->value ? sizeof out->value : out->size;
 }
 
-GDX_HOT static void put_values(const struct source *source, const struct gdx_layout *layout, struct gdx_argument *room, char *tail,
-                               uint32_t tid)
+/* Values that the kernel has to fetch, all of a launch in one step. */
+enum { PIECES = 64 };
+struct fetch { unsigned count; struct iovec to[PIECES], from[PIECES]; uint32_t index[PIECES]; };
+
+static void fetch_now(const struct source *source, struct fetch *fetch, struct gdx_argument *arguments)
+{
+    if (fetch->count && !gdx_read_pieces(source->me, fetch->to, fetch->from, fetch->count))
+        for (unsigned i = 0; i < fetch->count; i++)
+            if (!gdx_read(source->me, fetch->to[i].iov_base, fetch->from[i].iov_base, fetch->from[i].iov_len))
+                unreadable(&arguments[fetch->index[i]]);
+    fetch->count = 0;
+}
+
+/* Apart from what most launches need, whose values stay: its memory would take the stack's next page, too. */
+GDX_COLD static void put_others(const struct source *source, const struct gdx_layout *layout, struct gdx_argument *room, char *tail)
 {
     struct fetch fetch;
     fetch.count = 0;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const void *at = place_of(source, &layout->params[i], i);
+        void *to = room[i].flags & GDX_ARG_unreadable ? NULL : room_for(&room[i], tail);
+        size_t bytes = to ? bytes_of(&room[i], to) : 0;
+        if (!to)
+            continue;
+        if (gdx_stays(source->me, at, bytes)) {
+            gdx_copy_bytes(to, at, bytes);
+            continue;
+        }
+        if (fetch.count == PIECES)
+            fetch_now(source, &fetch, room);
+        fetch.to[fetch.count] = (struct iovec){ to, bytes };
+        fetch.from[fetch.count] = (struct iovec){ (void *)at, bytes };
+        fetch.index[fetch.count++] = i;
+    }
+    fetch_now(source, &fetch, room);
+}
+
+GDX_HOT static inline void put_values(const struct source *source, const struct gdx_layout *layout, struct gdx_argument *room, char *tail,
+                                      uint32_t tid)
+{
+    bool others = false;
     for (uint32_t i = 0; i < layout->count; i++) {
         const void *at = place_of(source, &layout->params[i], i);
         void *to = put_argument(&room[i], &layout->params[i], at, tid, tail);
@@ -146,37 +163,51 @@ GDX_HOT static void put_values(const struct source *source, const struct gdx_lay
         if (GDX_LIKELY(gdx_stays(source->me, at, bytes)))
             gdx_copy_bytes(to, at, bytes);
         else
-            fetch_later(source, &fetch, room, i, at, bytes, to);
+            others = true;
     }
-    if (GDX_UNLIKELY(fetch.count))
-        fetch_now(source, &fetch, room);
+    if (GDX_UNLIKELY(others))
+        put_others(source, layout, room, tail);
     for (uint32_t i = 0; tail && i < layout->count; i++)
         if (room[i].flags == GDX_ARG_set && room[i].size > sizeof room[i].value)
             memcpy(&room[i].value, tail + room[i].tail, sizeof room[i].value);
 }
 
-GDX_HOT void gdx_put_arguments(struct gdx_open *open, const struct gdx_layout *layout, void **params, void **extra)
+GDX_INLINE void put_all(struct gdx_open *open, const struct gdx_layout *layout, const struct source *source)
 {
-    struct source source = { .me = &open->lane->reader };
-    void *copied[GDX_ARGUMENTS];
-    if (GDX_UNLIKELY(!params && extra))
-        find_buffer(&source, extra);
-    if (GDX_UNLIKELY(!layout)) {
-        put_raw(open, &source);
-        return;
-    }
-    if (!layout->count)
-        return;
-    if (params)
-        source.params = pointers(&source, params, layout->count, copied);
     char *tail = layout->tail_bytes ? gdx_part(open, GDX_PART_argument_tail, layout->tail_bytes) : NULL;
     if (tail)
         memset(tail, 0, layout->tail_bytes);
     struct gdx_argument *room = gdx_part(open, GDX_PART_arguments, layout->count * sizeof *room);
     if (room)
-        put_values(&source, layout, room, tail, open->lane->tid);
+        put_values(source, layout, room, tail, open->lane->tid);
     if (layout->count < layout->all)
         open->slot->flags |= GDX_FLAG_cut;
+}
+
+GDX_COLD static void put_unusual(struct gdx_open *open, const struct gdx_layout *layout, void **params, void **extra)
+{
+    struct source source = { .me = &open->lane->reader };
+    void *copied[GDX_ARGUMENTS];
+    if (!params && extra)
+        find_buffer(&source, extra);
+    if (!layout) {
+        put_raw(open, &source);
+        return;
+    }
+    if (params)
+        source.params = pointers(&source, params, layout->count, copied);
+    put_all(open, layout, &source);
+}
+
+GDX_HOT void gdx_put_arguments(struct gdx_open *open, const struct gdx_layout *layout, void **params, void **extra)
+{
+    struct source source = { .me = &open->lane->reader, .params = params };
+    if (GDX_UNLIKELY(layout && !layout->count))
+        return;
+    if (GDX_LIKELY(layout && params && gdx_stays(source.me, params, layout->count * sizeof *params)))
+        put_all(open, layout, &source);
+    else
+        put_unusual(open, layout, params, extra);
 }
 
 uint32_t gdx_argument_words(const struct gdx_layout *layout, void **params, void **extra, uint64_t values[GDX_ARGUMENTS])

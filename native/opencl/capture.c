@@ -507,7 +507,7 @@ void gdx_cl_capture_before(struct gdx_cl_capture *c, const struct gdx_cl_launch 
     c->hashes = gdx_capturing() & GDX_CAPTURE_VALUES && !gdx_cl_in_callback();
     if (c->hashes) {
         snprintf(c->nan.kernel, sizeof c->nan.kernel, "%.255s", name);
-        c->nan.launch = gdx_cl_count_launch(name, &c->nan.of_kernel);
+        c->nan.launch = gdx_count_launch(name, &c->nan.of_kernel);
         put_hashes(c, l, false);
     }
     if (gdx_capture_wants(name, &number) && gdx_capture_open(&c->file, 0, number, name)) {

@@ -29,6 +29,12 @@ static inline void gdx_cl_capture_released(cl_mem mem)
     if (GDX_UNLIKELY(gdx_capturing()) && mem)
         gdx_cl_capture_let_go(mem);
 }
+/* A launch is described from its kernel's program. Intel's driver does not answer for one that the program has released, so it is kept. */
+static inline void gdx_cl_capture_kernel(cl_program program, cl_kernel kernel)
+{
+    if (GDX_UNLIKELY(gdx_capturing()) && kernel)
+        gdx_cl_next.clRetainProgram(program);
+}
 static inline void gdx_cl_capture_argument(cl_kernel kernel, cl_uint index, size_t size, const void *value, cl_int result)
 {
     if (GDX_UNLIKELY(gdx_capturing()) && result == CL_SUCCESS && value && size > sizeof(uint64_t))

@@ -169,6 +169,7 @@ cl_int rec_clBuildProgram(cl_program program, cl_uint num_devices, const cl_devi
         gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
         gdx_put_text(&open, 3, options);
         gdx_commit(&open);
+        gdx_stack_of_work(&open);
     }
     cl_int result = gdx_cl_next.clBuildProgram(program, num_devices, devices, options, notify, user_data);
     gdx_end(&open, result);
@@ -221,6 +222,7 @@ cl_kernel rec_clCreateKernel(cl_program program, const char *kernel_name, cl_int
     if (gdx_still_open(&open))
         open.slot->w[1] = WORD(result);
     gdx_cl_kernel_born(result);
+    gdx_cl_capture_kernel(program, result);
     gdx_end(&open, *errcode);
     gdx_cl_describe_kernel(program, result);
     if (gdx_checks())
@@ -235,6 +237,7 @@ static void note_made(cl_program program, cl_kernel kernel, void *caller)
     size_t bytes = 0;
     struct gdx_open open;
     gdx_cl_kernel_born(kernel);
+    gdx_cl_capture_kernel(program, kernel);
     gdx_cl_describe_kernel(program, kernel);
     if (gdx_checks())
         gdx_cl_check_kernel(program, kernel);

@@ -12,38 +12,10 @@
 #include "core/gave_up.h"
 #include "opencl/capture.h"
 
-enum { NAMES = 1 << 12, TYPES = 1 << 10, ROOM = 1 << 20, TEXT = 1024, SOURCE_MOST = 8 << 20 };
+enum { TYPES = 1 << 10, ROOM = 1 << 20, TEXT = 1024, SOURCE_MOST = 8 << 20 };
 #define WORD(x) ((uint64_t)(uintptr_t)(x))
 
-/* ---- how often each kernel was launched, by its name ---- */
-
-static struct { _Atomic uint64_t hash, count; } launches[NAMES];
-static _Atomic uint64_t seen, scanned, unknown;
-
-static uint64_t hash_of(const char *text)
-{
-    uint64_t h = 14695981039346656037ull;  /* FNV-1a */
-    while (*text)
-        h = (h ^ (unsigned char)*text++) * 1099511628211ull;
-    return h ? h : 1;
-}
-
-static uint64_t count_launch(const char *kernel)
-{
-    uint64_t hash = hash_of(kernel);
-    for (size_t i = 0, at = hash % NAMES; i < NAMES; i++, at = (at + 1) % NAMES) {
-        uint64_t none = 0;
-        if (atomic_compare_exchange_strong(&launches[at].hash, &none, hash) || none == hash)
-            return atomic_fetch_add(&launches[at].count, 1) + 1;
-    }
-    return 0;
-}
-
-uint64_t gdx_cl_count_launch(const char *kernel, uint64_t *of_kernel)
-{
-    *of_kernel = count_launch(kernel);
-    return atomic_fetch_add(&seen, 1) + 1;
-}
+static _Atomic uint64_t scanned, unknown;
 
 /* ---- which arguments point to floating-point numbers ---- */
 
@@ -164,7 +136,7 @@ static void types_of(cl_kernel kernel, const char *name, struct types *out)
     struct gdx_calm calm;
     cl_program program = NULL;
     gdx_cl_next.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
-    *out = (struct types){ .program = WORD(program), .name = hash_of(name) };
+    *out = (struct types){ .program = WORD(program), .name = gdx_hash_text(name) };
     size_t at = (out->name ^ out->program >> 4) % TYPES;
     gdx_lock(GDX_LOCK_CAPTURE, &calm);
     bool found = known_types[at].program == out->program && known_types[at].name == out->name;
@@ -243,7 +215,7 @@ bool gdx_cl_nan_before(const char *kernel, const struct gdx_cl_launch *l, struct
     struct types types;
     if (!(gdx_capturing() & GDX_CAPTURE_NAN) || gdx_cl_in_callback())
         return false;
-    n->launch = gdx_cl_count_launch(kernel, &n->of_kernel);
+    n->launch = gdx_count_launch(kernel, &n->of_kernel);
     owner = getpid();
     if ((found[0] && found[1]) || !gdx_nan_here(n->launch))
         return false;
@@ -279,8 +251,8 @@ void gdx_cl_nan_after(struct gdx_cl_nan *n, const struct gdx_cl_launch *l, cl_in
         for (unsigned i = 0; i < GDX_NAN_ARGUMENTS; i++)
             if (looks[i].count[nan]) {
                 const uint64_t words[] = { (uint64_t)nan, looks[i].first[nan], looks[i].count[nan], n->sizes[i], looks[i].elements,
-                                           n->exact };
-                gdx_nan_found(n->kernel, words, 6, n->launch, n->of_kernel, i);
+                                           n->exact, 0 };
+                gdx_nan_found(n->kernel, words, 7, n->launch, n->of_kernel, i);
                 break;
             }
     }
@@ -289,5 +261,5 @@ void gdx_cl_nan_after(struct gdx_cl_nan *n, const struct gdx_cl_launch *l, cl_in
 __attribute__((destructor)) static void leave(void)
 {
     if (owner == getpid() && gdx_on())
-        gdx_nan_scanned(atomic_load(&scanned), atomic_load(&seen), atomic_load(&unknown));
+        gdx_nan_scanned(atomic_load(&scanned), gdx_launches_counted(), atomic_load(&unknown));
 }

@@ -12,6 +12,5 @@ struct gdx_cl_nan {
     uint8_t sizes[GDX_NAN_ARGUMENTS];  /* of a number; 0: the argument is not looked at */
     bool exact;                        /* was it looked at before, too? */
 };
-uint64_t gdx_cl_count_launch(const char *kernel, uint64_t *of_kernel);  /* its number, and that among those of its kernel */
 bool gdx_cl_nan_before(const char *kernel, const struct gdx_cl_launch *l, struct gdx_cl_nan *n);  /* is this launch looked at? */
 void gdx_cl_nan_after(struct gdx_cl_nan *n, const struct gdx_cl_launch *l, cl_int status);

@@ -160,3 +160,11 @@ def test_what_makes_no_sense_is_refused_before_anything_is_built(repository: Rep
     assert "has no revision nowhere" in repository.bisect("nowhere", second)[2]
     status, _, said = repository.bisect(first, second, command=(str(repository.folder / "app"),))
     assert status == 2 and "is in your own working tree" in said
+
+
+def test_a_budget_that_is_used_up_leaves_the_revisions_between(repository: Repository) -> None:
+    revisions = [repository.commit(f"change {number}", int(number >= 3)) for number in range(7)]
+    repository.build += "; sleep 0.3"
+    status, made, said = repository.bisect(revisions[0], revisions[-1], "--budget", "0.2s")
+    assert status == 1 and made["first_bad"] is None, said
+    assert set(revisions[1:]) >= set(made["candidates"]) >= {revisions[3]} and "budget is used up" in made["ended"]

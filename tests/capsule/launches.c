@@ -19,6 +19,8 @@ static const char source[] =
     "  global ulong *at = nodes; int i = 0; while (at) { out[i++] = (int)at[1]; at = (global ulong *)at[0]; } }\n"
     "kernel void shifted(global uint *out) { out[get_global_id(1) * 8 + get_global_id(0)] = 7; }\n"
     "kernel void maybe(global int *a, global int *b) { int i = get_global_id(0); a[i] = b ? b[i] : 5; }\n"
+    "#ifdef POCL_DEVICE_ADDRESS_BITS\n#define FAR (1l << 44)\n#else\n#define FAR 0\n#endif\n"
+    "kernel void unlike(global int *a) { a[get_global_id(0) + FAR] = 1; }\n"  /* as if a driver compiled it wrongly */
     "kernel void wild(global int *a, ulong far) { a[get_global_id(0) + far] = 1; }\n";
 static cl_context context;
 static cl_command_queue queue;
@@ -153,10 +155,21 @@ static void maybe(void)
     static int room[64];
     cl_mem out = buffer(sizeof room, room), none = NULL;
     cl_kernel k = kernel("maybe");
+    clReleaseProgram(program);  /* the kernel keeps it */
     clSetKernelArg(k, 0, sizeof out, &out);
     clSetKernelArg(k, 1, sizeof none, &none);
     launch(k, 64, 0);
     printf("maybe %ld\n", sum(out, 64));
+}
+
+static void unlike(void)
+{
+    static int room[64];
+    cl_mem out = buffer(sizeof room, room);
+    cl_kernel k = kernel("unlike");
+    clSetKernelArg(k, 0, sizeof out, &out);
+    launch(k, 64, 0);
+    printf("unlike %ld\n", sum(out, 64));
 }
 
 static void wild(void)
@@ -193,5 +206,7 @@ int main(int argc, char **argv)
             all[i].run();
     if (argc > 1 && !strcmp(argv[1], "wild"))
         wild();
+    if (argc > 1 && !strcmp(argv[1], "unlike"))
+        unlike();
     return 0;
 }

@@ -78,10 +78,46 @@ def test_a_crash_is_a_crash_again(device: OpenCL, tmp_path: Path) -> None:
     assert "as captured" in done.stdout
 
 
+@pytest.fixture(scope="module")
+def drivers(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> dict[str, OpenCL]:
+    """PoCL, Intel's driver, and "both" behind one loader."""
+    folder = tmp_path_factory.mktemp("drivers")
+    pocl, intel = (opencl_programs.make(folder, shared, driver) for driver in ("", "intel"))
+    paths = [one.loader.environment.get("OCL_ICD_VENDORS", "") for one in (pocl, intel)]
+    if not all(paths):
+        pytest.skip("no loader here has both drivers")
+    vendors = folder / "vendors"
+    vendors.mkdir()
+    for at, path in enumerate(paths):
+        named = next(Path(path).glob("*.icd")).read_text() if Path(path).is_dir() else path
+        (vendors / f"{at}.icd").write_text(named)
+    environment = {**intel.loader.environment, "OCL_ICD_VENDORS": str(vendors)}
+    both = OpenCL(folder, shared, opencl_programs.Loader(intel.loader.link, environment), intel.recorder)
+    return {"pocl": pocl, "intel": intel, "both": both}
+
+
+def test_another_driver_gives_the_same(drivers: dict[str, OpenCL], tmp_path: Path) -> None:
+    path, _ = captured(drivers["pocl"], tmp_path / "case", "total", "total")
+    assert "Portable" in file.read(path).device.platform
+    done = gpudx_(drivers["both"], "replay", path, "--device", "Intel(R) OpenCL")
+    assert done.returncode == 0 and "EQUAL" in done.stdout and "Intel(R) OpenCL" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("there", "here"), [("pocl", "Intel(R) OpenCL"), ("intel", "pocl")])
+def test_a_launch_that_fails_on_one_driver(drivers: dict[str, OpenCL], tmp_path: Path, there: str, here: str) -> None:
+    path, _ = captured(drivers[there], tmp_path / "case", "unlike", "unlike")
+    assert file.read(path).outcome.ending == ("crashed" if there == "pocl" else "completed")
+    assert gpudx_(drivers["both"], "replay", path).returncode == 0, "as captured"
+    done = gpudx_(drivers["both"], "replay", path, "--device", here)
+    assert done.returncode == 1 and done.stdout.startswith("RAN" if there == "pocl" else "CRASHED"), done.stdout + done.stderr
+    hint = next(line for line in done.stdout.splitlines() if "the same launch with the same data" in line)
+    assert hint.index("Portable") < hint.index("completes on") < hint.index("Intel(R) OpenCL"), hint
+
+
 def test_the_guilty_launch_of_a_case(opencl: OpenCL, tmp_path: Path) -> None:
     program = opencl.build([PROGRAM])
     gpudx_(opencl, "run", "-q", "--sanitize=bounds", "--case", tmp_path / "case", "--", program, "wild")
-    done = gpudx_(opencl, "capture", tmp_path / "case", "-o", tmp_path / "again")
+    done = gpudx_(opencl, "capture", tmp_path / "case", "--case", tmp_path / "again")
     assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "again").glob("wild-1.gpucapsule")
     assert file.read(path).outcome.note == "the program died of SIGSEGV"

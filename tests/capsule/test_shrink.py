@@ -101,3 +101,39 @@ def test_pieces_of_a_source() -> None:
         "/* } */ type",
         "kernel void ",
     ]
+
+
+def flat(arguments: tuple[Argument, ...], contents: tuple[np.ndarray, ...], *sizes: int) -> Capsule:
+    buffers = tuple(Buffer(at, one.nbytes, 1, before=one.view(np.uint8)) for at, one in enumerate(contents))
+    return Capsule("opencl", "k", 1, (Code("source", b"kernel void k() {}"),), Geometry(sizes), arguments, buffers)
+
+
+def test_products_of_extents_go_together() -> None:
+    """A width, a height, and a buffer of width x height."""
+
+    def fails(one: Capsule) -> bool:
+        w, h = (int.from_bytes(a.value, "little") for a in one.arguments[1:])
+        return one.geometry.global_ == (w, h) and one.buffers[0].size == w * h * 4
+
+    numbers = tuple(Argument(at, "value", value=n.to_bytes(4, "little"), type="int") for at, n in ((1, 512), (2, 128)))
+    given = flat((Argument(0, "buffer", buffer=0, type="float*"), *numbers), (np.zeros(512 * 128, np.float32),), 512, 128)
+    small, _ = shrink(given, fails, 20)
+    assert small.geometry.items <= 16 and small.bytes <= 64
+
+
+def test_indexes_become_smaller_with_what_they_index() -> None:
+    """One index lies behind the end, and that is the failure: that it does, and by how much."""
+
+    def fails(one: Capsule) -> bool:
+        at, x = one.buffers
+        first = one.geometry.offset[0] if one.geometry.offset else 0
+        values = at.before[: at.size // 4 * 4].view(np.int32) if at.before is not None else np.zeros(0)
+        used = values[first : first + one.geometry.items]
+        return len(used) == one.geometry.items and (used - x.size // 4).max() == 2 and (used >= x.size // 4).sum() == 1
+
+    at = (np.arange(1 << 14) * 7919 % (1 << 14)).astype(np.int32)
+    at[5000] = (1 << 14) + 2
+    arguments = (Argument(0, "buffer", buffer=0, type="int*"), Argument(1, "buffer", buffer=1, type="float*"))
+    given = flat(arguments, (at, np.zeros(1 << 14, np.float32)), 1 << 14)
+    small, _ = shrink(given, fails, 30)
+    assert small.bytes < given.bytes // 100, (small.geometry, [one.size for one in small.buffers])

@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 
 Gpudx = Callable[..., "subprocess.CompletedProcess[str]"]
 # These start no program whose output or signals a test looks at, so that they can be called in this process.
-IN_PROCESS = {"audit", "bundle", "cases", "explain", "gate", "lint", "open", "report", "show"}
+IN_PROCESS = {"audit", "bundle", "cases", "explain", "gate", "lint", "open", "report", "rule", "show"}
 
 
 def in_process(

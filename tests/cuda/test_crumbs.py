@@ -136,6 +136,15 @@ def test_a_context_that_is_made_again_starts_anew(kit: Kit) -> None:
     assert found[:4] == [State.DONE] * 4 and found[4] == State.RUNNING and set(found[5:]) == {State.WAITING}
 
 
+def test_a_green_context_that_is_made_again_starts_anew(kit: Kit) -> None:
+    """It has the address of the one before, whose memory for crumbs went with it."""
+    _, facts = run(kit, "1", "10", "green", FAKE_CUDA_WRITES="4")
+    rows = read_crumbs(facts.trace)
+    assert [(row.issued, row.cell) for row in rows] == [(1, 1), (10, 3)]
+    found = states(facts)
+    assert found[:4] == [State.DONE] * 4 and found[4] == State.RUNNING and set(found[5:]) == {State.WAITING}
+
+
 def test_hundreds_of_short_lived_streams(kit: Kit) -> None:
     _, facts = run(kit, "4", "12", "many")
     assert states(facts)[-12:] == [State.DONE] * 12 and not facts.crumbs.fronts

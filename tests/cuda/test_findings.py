@@ -7,7 +7,7 @@ from cuda_kit import Kit, Ran
 from support.typed import interval
 
 from gpudx.backends.cuda.messages import last_name
-from gpudx.detectors import Run, detect_all
+from gpudx.detectors import Run, detect_all, device_assertion
 from gpudx.diagnose import diagnose
 from gpudx.facts import derive
 from gpudx.model import Finding, Outcome
@@ -82,6 +82,7 @@ def test_an_assertion_is_told_with_its_text_line_and_launch(kit: Kit) -> None:
     (one,) = [f for f in found if f.id == "device-assertion"]
     assert "`i < n` of kernel pair (launch 1," in one.message and "src/pair.cu:12" in one.message
     assert one.site is not None and one.site.source == "src/pair.cu:12"
+    assert not any("PyTorch" in step for step in (*one.steps, *device_assertion.CAUSE.fix))
     told = diagnose(found, Outcome("exit", "The program ended.", 1))
     assert (told[0].cause, told[0].status) == ("device-assertion", "confirmed")
     assert told[0].victim is not None and told[0].victim.site is not None
@@ -103,3 +104,12 @@ def test_other_faults_have_no_assertion(kit: Kit) -> None:
 )
 def test_the_bare_name_of_a_function(spelled: str, name: str) -> None:
     assert last_name(spelled) == name
+
+@pytest.mark.parametrize(("what", "notes"), [("changes", 2), ("same", 0)])
+def test_data_of_host_functions_is_looked_at(kit: Kit, what: str, notes: int) -> None:
+    plain, ran = kit.both([kit.program("host_data"), what])
+    assert ran.seen == plain.seen
+    trace = ran.trace()
+    changed = trace.named("note_source_changed")
+    assert len(changed) == notes and all(trace.record(int(one))["size"] == 16 for one in changed)
+    assert not findings(ran)  # by itself it says nothing: the function may have changed its data

@@ -18,7 +18,7 @@ def test_a_correct_program_is_silent(kit: Kit) -> None:
         ("late", "wait-for-unrecorded-event", "warning", "because event #1 was recorded only afterwards"),
         ("early", "freed-while-in-use", "error", "record an event in queue #2"),
         ("now", "freed-while-in-use", "error", "wait for the work first"),
-        ("pinned", "host-memory-changed-under-copy", "warning", "wait for the copy first"),
+        ("pinned", "host-memory-changed-under-copy", "warning", "waits for the copy"),
         ("capture", "capture-broken", "error", "the capture was lost"),
         ("event", "use-of-released-object", "error", "Event #1 had been released"),
         ("null", "ignored-error", "warning", "cuMemAlloc_v2 failed with CUDA_ERROR_OUT_OF_MEMORY and the program continued"),

@@ -10,7 +10,7 @@ from unittest.mock import MagicMock
 import pytest
 from cuda_kit import Kit, Ran, decode, of
 
-from gpudx.diagnose import diagnose, ptx_check_runs
+from gpudx.diagnose import diagnose, ptx_check_runs, ptx_shared_reports
 from gpudx.facts import derive
 from gpudx.facts.misses import Miss
 from gpudx.lab import kernel_checked
@@ -87,6 +87,7 @@ def test_a_kernel_that_works_in_place_is_told_apart() -> None:
     assert ptx_check_runs._given_twice(race, Miss("wild", "")) == ()
 
 
+PTX_WITH_TOTAL = PTX.replace(".visible", ".global .align 4 .u32 total;\n.visible").replace("[%rd1], %r1", "[total], %r1")
 OUTSIDE = 0x7FFF00001000  # no recorded allocation
 CALL = "{\n.param .b64 param0;\nst.param.b64 [param0], %rd1;\ncall.uni\nfree,\n(\nparam0\n);\n}\n"
 HEAP = PTX.replace("    ret;", f"{CALL}    ret;").replace(".visible", ".extern .func free(.param .b64 param0);\n.visible")
@@ -98,8 +99,7 @@ def test_memory_of_the_device_heap_is_not_judged(kit: Kit, tmp_path: Path) -> No
 
 
 def test_a_variable_of_a_module_is_judged_and_named(kit: Kit, tmp_path: Path) -> None:
-    text = PTX.replace(".visible", ".global .align 4 .u32 total;\n.visible").replace("[%rd1], %r1", "[total], %r1")
-    (finding,) = found(ran(kit, tmp_path, text, FAKE_CUDA_REPORT=words(OUTSIDE)), tmp_path)
+    (finding,) = found(ran(kit, tmp_path, PTX_WITH_TOTAL, FAKE_CUDA_REPORT=words(OUTSIDE)), tmp_path)
     assert "race for the device variable total: block (2,0,0)" in finding.message
 
 
@@ -109,11 +109,21 @@ def test_code_without_ptx_runs_as_it_is_and_that_is_said(kit: Kit, tmp_path: Pat
     assert any("no PTX" in text for text in ptx_check_runs.not_checked([derive(done.trace())]))
 
 
-def test_code_that_the_driver_refuses_is_loaded_as_it_is(kit: Kit, tmp_path: Path) -> None:
-    done = ran(kit, tmp_path, PTX, FAKE_CUDA_REFUSE="cuLibraryLoadData:1:218")
+@pytest.mark.parametrize("env", [{"FAKE_CUDA_LAZY": "optimized"}, {"FAKE_CUDA_REFUSE": "cuLibraryLoadData:1:218"}])
+def test_code_that_compiles_only_without_optimization_is_checked(kit: Kit, tmp_path: Path, env: dict[str, str]) -> None:
+    """Drivers compile a library when it is loaded, or when a kernel of it is asked for."""
+    done = ran(kit, tmp_path, PTX_WITH_TOTAL, FAKE_CUDA_REPORT=words(OUTSIDE), **env)
     plain = kit.run([kit.program("ptx_library"), tmp_path / "module.ptx"], recorded=False)
-    assert done.seen == plain.seen
-    assert any("refused" in text for text in ptx_check_runs.not_checked([derive(done.trace())]))
+    assert done.seen == plain.seen and len(found(done, tmp_path)) == 1
+    assert not any("refused" in text for text in ptx_check_runs.not_checked([derive(done.trace())]))
+
+
+def test_code_that_the_driver_refuses_is_loaded_as_it_is(kit: Kit, tmp_path: Path) -> None:
+    done = ran(kit, tmp_path, PTX_WITH_TOTAL, FAKE_CUDA_REPORT=words(OUTSIDE), FAKE_CUDA_LAZY="all")
+    plain = kit.run([kit.program("ptx_library"), tmp_path / "module.ptx"], recorded=False)
+    assert done.seen == plain.seen and found(done, tmp_path) == []
+    left = ptx_check_runs.not_checked([derive(done.trace())])
+    assert "1 module ran without checks: the driver refused the rewritten code (the module of kernel scale)." in left
 
 
 # ---- shared memory and warps ----
@@ -184,3 +194,19 @@ def test_a_shuffle_of_a_lane_that_is_gone_is_a_warning_until_the_run_fails(kit: 
         (one,) = found(kit.run([kit.program("ptx_library"), tmp_path / "module.ptx"], env=more), tmp_path)
     assert one.causes == ("barrier-misuse",) and one.severity == "warning" and one.attribution == "probable"
     assert "reads the value of lane 20 with shfl.sync.idx.b32 at scale.cu:12" in one.message
+
+
+@pytest.mark.parametrize(
+    ("block", "local", "lane", "threads"),
+    [
+        ((208, 1, 1), (192, 0, 0), 16, 208),  # the last of 7 warps has 16 lanes
+        ((208, 1, 1), (192, 0, 0), 15, 0),
+        ((208, 1, 1), (32, 0, 0), 16, 0),  # a whole warp: the lane has left the kernel
+        ((16, 13, 1), (0, 12, 0), 20, 208),
+        ((256, 1, 1), (224, 0, 0), 16, 0),
+    ],
+)
+def test_a_lane_that_a_block_never_had(block: tuple[int, ...], local: tuple[int, ...], lane: int, threads: int) -> None:
+    facts = MagicMock()
+    facts.launches.grid.return_value = ((64, 1, 1), block)
+    assert ptx_shared_reports._never_there(MagicMock(facts=facts, local=local, offset=lane)) == threads

@@ -11,6 +11,7 @@ from cuda_kit import HERE, Kit
 
 from gpudx.backends.cuda import runtime
 from gpudx.detectors import Run, empty_fill, runtime_error
+from gpudx.diagnose import diagnose
 from gpudx.facts import derive
 from gpudx.model import Finding, Outcome
 
@@ -32,6 +33,18 @@ def test_a_copy_whose_rows_do_not_fit(kit: Kit) -> None:
     assert found.site.status == "cudaErrorInvalidPitchValue"
     assert Path(found.site.source or "").name.startswith("runtime_calls.c:")
     assert any("2,400 bytes does not fit into the source's pitch of 1,200" in one.text for one in found.evidence)
+
+
+def test_a_refusal_that_ends_the_program_is_settled_by_its_own_numbers(kit: Kit) -> None:
+    cupti = kit.library(HERE / "fake_cupti", "libcupti.so.13", "-g0")
+    env = {"GPUDX_RUNTIME_ERRORS": str(cupti), runtime.INJECTION: str(kit.recorder)}
+    facts = derive(kit.run([kit.program("runtime_calls"), "pitch"], env=env).trace())
+    failed = Outcome("exit", "It exited with 1.", 1)
+    (found,) = runtime_error.detect(facts, Run(failed))
+    first = diagnose([found], failed)[0]
+    assert (first.cause, first.status) == ("copy-pitch", "confirmed") and "not shown" not in first.reason
+    (found,) = runtime_error.detect(facts, PASSED)  # it may have gone on without the copy
+    assert found.certainty == "recorded" and found.symptom is None
 
 
 def test_a_launch_with_too_many_threads(kit: Kit) -> None:

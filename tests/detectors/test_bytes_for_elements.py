@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from support import device_images
 from support.cuda_world import CudaWorld
 from support.detecting import Look, Make
 from support.synthetic import GLOBAL, Arg, World
@@ -90,6 +93,77 @@ def test_a_variable_of_a_module(cuda: CudaWorld, look: Look, copied: int, loud: 
         assert found[0].severity == "warning" and "wrote 64 of 256 bytes of variable c_taps" in found[0].message
 
 
+PTX = b"""
+.version 8.0
+.target sm_90
+.address_size 64
+.const .align 4 .b8 c_w[132];
+.const .align 1 .b8 c_text[132];
+.visible .entry blur() { ret; }
+"""
+
+
+def with_weights(cuda: CudaWorld, tmp_path: Path, *sizes: int, name: str = "c_w", ptx: bytes = PTX) -> None:
+    """A program whose file has PTX with the variable, and which copies so many bytes into it, each time with a launch."""
+    program = device_images.program(tmp_path / "app", ptx)
+    cuda.header["exe"] = str(program).encode()
+    weights = cuda.create("cuModuleGetGlobal_v2", result=0x7E0000000000, program=cuda.module, size=132, texts={"name": name})
+    kernel, memory = cuda.kernel(SCALE, [8, 4]), cuda.alloc(4096)
+    for size in sizes:
+        up(cuda, weights, size)
+        cuda.launch(kernel, [memory, 1024])
+
+
+def test_copies_that_cut_an_element_of_a_variable(cuda: CudaWorld, look: Look, tmp_path: Path) -> None:
+    with_weights(cuda, tmp_path, 7, 17, 31)
+    (one,) = of(look(cuda, "exit", exit_code=1))
+    assert one.severity == "error" and one.count == 3 and one.site is not None and one.site.call == "cuMemcpyHtoD_v2"
+    assert "wrote 7 bytes of variable c_w, whose elements have 4" in one.message and "7 elements are 28 bytes" in one.message
+    assert [found.severity for found in of(look(cuda, "passed"))] == ["warning"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name"),
+    [
+        ((28, 68, 124), "c_w"),  # whole elements
+        ((40, 101), "c_w"),  # 101 elements do not fit: no count of elements
+        ((7, 17), "c_text"),  # characters
+        ((7, 17), "c_other"),  # not in the PTX
+    ],
+)
+def test_parts_of_variables_that_are_meant(
+    cuda: CudaWorld, look: Look, tmp_path: Path, sizes: tuple[int, ...], name: str
+) -> None:
+    with_weights(cuda, tmp_path, *sizes, name=name)
+    assert not of(look(cuda, "exit", exit_code=1))
+
+
+def test_the_rest_of_a_variable_written_by_another_copy_is_silent(cuda: CudaWorld, look: Look, tmp_path: Path) -> None:
+    with_weights(cuda, tmp_path, 7)
+    up(cuda, 0x7E0000000000 + 7, 21)
+    assert not of(look(cuda, "exit", exit_code=1))
+
+
+def test_a_copy_of_elements_after_a_fill_of_the_whole_is_a_warning(cuda: CudaWorld, look: Look) -> None:
+    kernel = cuda.kernel(SCALE, [8, 4])
+    for _ in range(3):
+        memory = cuda.alloc(4 * N)
+        cuda.call("cuMemsetD8_v2", dst=memory, count=4 * N)
+        up(cuda, memory, N)
+        cuda.launch(kernel, [memory, N])
+    found = of(look(cuda))
+    assert found and sum(one.count for one in found) == 3 and {one.severity for one in found} == {"warning"}
+    assert any("but for a fill before the copy" in evidence.text for evidence in found[0].evidence)
+
+
+def test_a_fill_after_the_copy_is_silent(cuda: CudaWorld, look: Look) -> None:
+    memory = cuda.alloc(4 * N)
+    up(cuda, memory, N)
+    cuda.call("cuMemsetD8_v2", dst=memory, count=4 * N)
+    cuda.launch(cuda.kernel(SCALE, [8, 4]), [memory, N])
+    assert not of(look(cuda))
+
+
 def _histogram(world: World, *sizes: int, items: int = N, type_: str = "uint*") -> None:
     kernel, memory = world.kernel("prefix", [Arg(type_, "p", GLOBAL)]), world.buffer(4 * N)
     world.set_arg(kernel, 0, memory)
@@ -103,7 +177,20 @@ def test_a_read_of_elements(world: Make, look: Look) -> None:
     _histogram(process, N)
     (one,) = of(look(process, "exit", exit_code=1))
     assert one.severity == "error" and "read back 1,000 of 4,000 bytes of buffer #1" in one.message
-    assert [found.severity for found in of(look(process, "passed"))] == ["warning"]
+    (passed,) = of(look(process, "passed"))
+    assert passed.attribution == "probable" and passed.certainty == "observed"  # likely at most
+
+
+def test_a_read_of_elements_after_a_launch_that_is_rounded_up(world: Make, look: Look) -> None:
+    process = world()
+    kernel, memory = process.kernel("shade", [Arg("float*", "p", GLOBAL), Arg("int", "w"), Arg("int", "h")]), process.buffer(4 * N)
+    process.set_arg(kernel, 0, memory)
+    process.set_arg(kernel, 1, 40, size=4)
+    process.set_arg(kernel, 2, 25, size=4)
+    process.launch(kernel, (48, 32), (16, 16))
+    process.call("clEnqueueReadBuffer", queue=process.queue, buffer=memory, blocking=1, size=N, ptr=0x7F0000001000)
+    (one,) = of(look(process, "exit", exit_code=1))
+    assert "has 1,536 work-items, one for each element of buffer #1 and some to fill groups" in one.evidence[1].text
 
 
 @pytest.mark.parametrize(
@@ -113,6 +200,7 @@ def test_a_read_of_elements(world: Make, look: Look) -> None:
         ((N // 2,), N, "uint*"),  # another part
         ((N, 4 * N), N, "uint*"),  # a part, and later all of it
         ((N,), N // 4, "uint*"),  # the kernel writes only this part
+        ((N,), N + 24, "uint*"),  # larger, and not by a number that it is passed
         ((N,), N, "double*"),  # elements of another size
     ],
 )

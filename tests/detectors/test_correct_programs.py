@@ -31,7 +31,7 @@ def test_incident_set_rows(opencl: OpenCL) -> None:
     folder = ROOT / "incidents/opencl-set-rows-q4_0"
     run = opencl.record([opencl.build(sorted(folder.glob("*.c")), name="set-rows")])
     finding = run.only("value-is-not-a-handle")
-    assert run.outcome.signal == "SIGSEGV"
+    assert run.outcome.signal == (None if opencl.refuses_bad_handles else "SIGSEGV")
     assert finding.site is not None
     assert (finding.site.kernel, finding.site.argument, finding.site.value) == ("restore_q4_0", 1, "0x48000")
     assert size(finding) == 0x48000

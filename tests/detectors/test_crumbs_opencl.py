@@ -49,6 +49,7 @@ def test_the_launch_that_does_not_end_is_named(opencl: OpenCL) -> None:
     assert any("5 calls of the stream wait behind it" in e.text for e in finding.evidence)
 
 
+@pytest.mark.pocl("Intel's driver ends the endless kernel of an unordered queue in some runs, also without gpudx")
 def test_an_unordered_queue_says_only_what_it_knows(opencl: OpenCL) -> None:
     """Launches behind the one that does not end may have run or not: those that did are known."""
     run = opencl.run("crumbed", "12", str(SPINNING), "unordered", until=stuck, **ALL)

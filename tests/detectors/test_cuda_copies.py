@@ -28,7 +28,8 @@ def cuda(schema: str) -> CudaWorld:
 def heaped(world: CudaWorld, folder: Path, outcome: Outcome = FAILED) -> list[Finding]:
     """What is found where the addresses from HEAP on are the program's heap."""
     facts = derive(world.write(folder / "1-0.gdx"))
-    facts.symbols.kind = lambda address: "heap" if HEAP <= address < HEAP + (1 << 30) else None  # type: ignore[method-assign]
+    # A driver reserves the addresses of its devices' memory in the process.
+    facts.symbols.kind = lambda address: "heap" if HEAP <= address < HEAP + (1 << 30) else "reserved"  # type: ignore[method-assign]
     return list(detect_all(facts, Run(outcome)))
 
 
@@ -49,6 +50,29 @@ def structure2(src_x: int, dst_x: int) -> bytes:
 
 def structure3(src_rows: int, dst_rows: int) -> bytes:
     return struct.pack("<80xQ80xQ", src_rows, dst_rows).ljust(200, b"\0")
+
+
+# ---- addresses in no allocation ----
+
+
+def refused_fill(world: CudaWorld, folder: Path, at: int, status: int = 1) -> list[Finding]:
+    world.alloc(200_448, at=0x7F10_0000_0000)
+    world.alloc(1 << 20, at=0x7F10_4000_0000)
+    world.call("cuMemsetD8Async", dst=at, value=0, count=12, queue=0, status=status)
+    return of(heaped(world, folder, FAILED if status else PASSED), "refused-value")
+
+
+def test_a_refused_fill_of_an_address_in_no_allocation_names_the_nearest(cuda: CudaWorld, tmp_path: Path) -> None:
+    (found,) = refused_fill(cuda, tmp_path, 0x7F10_0000_0000 + 200_448 + 1_234_432)
+    assert found.causes == ("copy-range",) and found.allocation is not None and found.allocation.size == 200_448
+    assert "is in no allocation; it is 1,234,432 bytes past the end of memory #1 (200,448 bytes, cuMemAlloc_v2, call " in found.message
+
+
+@pytest.mark.parametrize(("at", "status"), [(0x7F10_0000_0100, 1), (0x40, 1), (HEAP, 1), (0x7FFF_0000_0000, 1), (0x7F10_0100_0000, 0)])
+def test_a_fill_of_live_memory_of_null_or_that_was_accepted_is_not_explained_so(
+    cuda: CudaWorld, tmp_path: Path, at: int, status: int
+) -> None:
+    assert not any("in no allocation" in one.message for one in refused_fill(cuda, tmp_path, at, status))
 
 
 # ---- direction ----

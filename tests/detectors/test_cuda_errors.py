@@ -161,6 +161,19 @@ def test_refused_launch_lists_every_limit_and_no_other(cuda: CudaWorld, look: Lo
     assert len(one.evidence) == 4 + 1
 
 
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_refused_launch_whose_memory_is_in_a_structure_is_missed_if_it_is_read(cuda: CudaWorld, look: Look, reads: bool) -> None:
+    """Other launches are taken afterwards: only one that reads what the refused one should have written shows that it was no trial."""
+    field, other = cuda.alloc(4096), cuda.alloc(4096)
+    step, total = cuda.kernel("_Z4step3Vol", [24]), cuda.kernel("_Z5total3Vol", [24])
+    volume = field.to_bytes(8, "little") + bytes(range(1, 17))
+    cuda.launch(step, [volume], (4, 1, 1), (32, 8, 8), status=1)
+    cuda.launch(total, [volume if reads else other.to_bytes(8, "little") + bytes(range(1, 17))])
+    cuda.sync()
+    found = [f for f in look(cuda, "exit") if f.id == "launch-refused"]
+    assert [f.severity for f in found] == ["error" if reads else "info"] and "2,048 threads" in found[0].message
+
+
 def test_limits_that_the_program_raised_before_the_launch(cuda: CudaWorld, look: Look) -> None:
     kernel = cuda.kernel("_Z4nonev", [], max_dynamic_shared=49152)
     cuda.call("cuFuncSetAttribute", kernel=kernel, attribute=8, value=100000)

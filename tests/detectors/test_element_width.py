@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 
+import numpy as np
 import pytest
 from support.detecting import Look, Make
 from support.synthetic import GLOBAL, Arg, World
@@ -162,3 +163,50 @@ def test_macros_that_may_hide_an_access_are_not_understood() -> None:
     body = KERNEL.format("int i = get_global_id(0); a[i] = LOAD(i);")
     assert not by_global_id(f"#define LOAD(i) a[i + n]\n{body}", "k")
     assert not by_global_id(KERNEL.format("int i = get_global_id(0);\n#ifdef X\na[i] = 1;\n#endif\n"), "k")
+
+
+# ---- by what was uploaded ----
+
+
+def _uploaded(world: Make, data: np.ndarray, declared: str = "float*", rewritten: bool = False) -> World:
+    process = world()
+    kernel = process.kernel("correlate", [Arg(declared, "pattern", GLOBAL), Arg("int", "m")])
+    buffer = process.buffer(data.nbytes)
+    process.call("clEnqueueWriteBuffer", begin=50_000, queue=process.queue, buffer=buffer, blocking=1, size=data.nbytes, ptr=0x5000)
+    process.note("note_contents", {"began": 50_000, "size": data.nbytes}, numbers=data.view(np.uint64).tolist()[:64])
+    if rewritten:
+        other = process.buffer(data.nbytes)
+        process.call("clEnqueueCopyBuffer", queue=process.queue, src_buffer=other, dst_buffer=buffer, size=data.nbytes)
+    process.set_arg(kernel, 0, buffer)
+    process.set_arg(kernel, 1, 64, size=4)
+    process.launch(kernel, (100,))
+    return process
+
+
+def test_doubles_in_a_float_buffer_are_seen_by_their_bits(world: Make, look: Look) -> None:
+    data = np.hanning(64) * np.sin(0.7 * np.arange(64))
+    (finding,) = (one for one in look(_uploaded(world, data)) if one.id == "element-width")
+    assert "uploaded doubles: the data makes sense as 8-byte numbers" in finding.message
+    assert finding.attribution == "probable" and finding.root is not None and finding.root.call == "clEnqueueWriteBuffer"
+
+
+_RANDOM = np.random.default_rng(3)
+
+
+@pytest.mark.parametrize(
+    ("data", "declared", "rewritten"),
+    [
+        (np.sin(0.7 * np.arange(64)), "double*", False),
+        (np.sin(0.7 * np.arange(64)), "uchar*", False),
+        (np.sin(0.7 * np.arange(64)), "float*", True),  # another call wrote it before the launch
+        (np.sin(0.7 * np.arange(128)).astype(np.float32), "float*", False),
+        (np.exp(-np.linspace(0, 80, 128)).astype(np.float32), "float*", False),
+        (np.stack([np.arange(64, dtype=np.uint32), np.ones(64, np.float32).view(np.uint32)], 1).ravel(), "float*", False),
+        (_RANDOM.integers(0, 1 << 32, 128, np.uint32), "float*", False),
+        (np.arange(64, dtype=np.float64), "float*", False),  # its lower halves are zero
+        (np.zeros(64), "float*", False),
+        (np.sin(0.7 * np.arange(4)), "float*", False),  # too few to say
+    ],
+)
+def test_floats_and_other_data_are_silent(world: Make, look: Look, data: np.ndarray, declared: str, rewritten: bool) -> None:
+    assert not [one for one in look(_uploaded(world, data, declared, rewritten)) if one.id == "element-width"]

@@ -42,6 +42,7 @@ def test_program_that_ends_is_silent(opencl: OpenCL) -> None:
     assert not opencl.run("hanging", "right").findings
 
 
+@pytest.mark.pocl("Intel's driver runs kernels also in the thread that waits for them")
 def test_crash_in_a_kernel_is_not_blamed_on_a_call(opencl: OpenCL) -> None:
     run = opencl.run("crashing", "kernel")
     finding = run.only(OUTSIDE)

@@ -167,7 +167,7 @@ def test_a_kernel_that_the_source_does_not_have(world: Make, look: Look) -> None
     asks_for(process, "scale_row", INVALID_NAME)
     (finding,) = [f for f in look(process, "exit", exit_code=1) if f.id == "kernel-not-found"]
     assert "no kernel 'scale_row'" in finding.message and "'scale_rows' is the nearest name" in finding.message
-    assert finding.evidence[1].text == "the kernels of its source: scale_rows and sum"
+    assert finding.evidence[0].text == "the kernels of its source: scale_rows and sum"
 
 
 @pytest.mark.parametrize(

@@ -38,10 +38,11 @@ def hit(recorded: Recorded) -> Finding:
         ("page", "high", "wrote at 4,096 bytes past the end of buffer #1 (argument 1, 4,096 bytes)"),
         ("below", "low", "wrote at 4 bytes before the start of buffer #1 (argument 1, 4,096 bytes)"),
         ("sub-buffer", "high", "wrote at the first byte past the end of buffer #1 (argument 1, 4,096 bytes)"),
-        (
+        pytest.param(
             "released",
             "high",
             "Kernel follow (launch 2, call {}) wrote at byte 0 of buffer #1 (4,096 bytes), after it was",
+            marks=pytest.mark.pocl("Intel's driver gives its generated code no names: it is not known to be the kernel's"),
         ),
     ],
 )

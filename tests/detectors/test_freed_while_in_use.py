@@ -59,6 +59,19 @@ def test_a_free_behind_an_event_is_silent(cuda: CudaWorld, look: Look) -> None:
     assert not look(cuda)
 
 
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_pointer_far_inside_a_structure(cuda: CudaWorld, look: Look, ordered: bool) -> None:
+    """As a framework's reduction has it."""
+    first, second, kernel = stream(cuda), stream(cuda), cuda.kernel("reduce", [1200])
+    memory = pooled(cuda, first)
+    hand_over(cuda, first, second)
+    cuda.launch(kernel, [bytes(984) + memory.to_bytes(8, "little") + bytes(208)], queue=second)
+    if ordered:
+        hand_over(cuda, second, first)
+    cuda.call("cuMemFreeAsync", mem=memory, queue=first)
+    assert [one.severity for one in of(look(cuda))] == ([] if ordered else ["warning"])
+
+
 def test_a_free_in_the_stream_of_the_use_is_silent(cuda: CudaWorld, look: Look) -> None:
     first, second, kernel = stream(cuda), stream(cuda), cuda.kernel(SCALE, [8, 4])
     memory = pooled(cuda, first)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from support.opencl import OpenCL
 
@@ -29,7 +31,9 @@ def test_a_copy_into_memory_that_is_too_small(opencl: OpenCL) -> None:
     run = opencl.run(PROGRAM, "short")
     assert run.outcome.signal == "SIGSEGV"
     one = run.only(GONE)
-    assert one.causes == ("host-access-outside-buffer",) and "byte 4,096 of them is not mapped" in one.message
+    assert one.causes == ("host-access-outside-buffer",) and one.steps and "8,192 bytes" in one.steps[0]
+    missing = re.search(r"of which byte ([\d,]+) is not mapped", one.message)
+    assert missing and 4096 <= int(missing[1].replace(",", "")) < 8192, one.message  # drivers begin at different bytes
     assert one.site is not None and one.site.call == "clEnqueueReadBuffer"
 
 
@@ -50,6 +54,7 @@ def test_a_host_that_waits_is_silent(opencl: OpenCL, mode: str) -> None:
     assert run.outcome.kind == "passed" and not run.of(CHANGED)
 
 
+@pytest.mark.pocl("Intel's driver lets clFinish return, and dies later")
 def test_a_private_array_that_is_larger_than_the_stack(opencl: OpenCL) -> None:
     pytest.importorskip("clang.cindex")
     syntax.need()

@@ -132,6 +132,23 @@ def test_the_only_one_that_was_given_null(cuda: CudaWorld, tmp_path: Path) -> No
     assert found[0].causes == ("null-pointer",) and told.guilty is not None and told.guilty.launch == 2
 
 
+def test_a_null_field_of_a_structure_is_named(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory, kernel = cuda.alloc(4096), cuda.kernel("_Z5layer4Fieldi", [24, 4])
+    cuda.launch(kernel, [memory.to_bytes(8, "little") + (7).to_bytes(8, "little") + bytes(8), 77])
+    cuda.sync(status=700)
+    found, told = judged(cuda, tmp_path, xid(0, cuda.write(tmp_path / "1-0.gdx").pid, "READ"))
+    assert told.cause == "null-pointer" and told.status == "confirmed" and told.guilty is not None and told.guilty.argument == 0
+    assert "the pointer at byte 16 of argument 0 was null" in found[0].message
+
+
+def test_page_0_is_no_address_where_no_launch_was_passed_null(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory, kernel = cuda.alloc(4096), cuda.kernel(WORK, [8, 4])
+    cuda.launch(kernel, [memory, 1 << 20])
+    cuda.sync(status=700)
+    found, told = judged(cuda, tmp_path, xid(0, cuda.write(tmp_path / "1-0.gdx").pid))
+    assert not found and told.cause != "null-pointer"
+
+
 def streamed(cuda: CudaWorld, wait: bool) -> int:
     """A launch in one stream, and a free of its memory in another one, which waits for it or not; the memory."""
     memory = cuda.create("cuMemAllocAsync", result=0x7F20_0000_0000, size=1 << 20, queue=0x91)

@@ -17,8 +17,8 @@ WIDE = NARROW.replace("int i = get_global_id(0)", "size_t i = (size_t)get_global
 @pytest.mark.parametrize(
     ("mode", "parts"),
     [
-        ("group", ["a work-group of", "the device allows"]),
-        ("dimension", ["a work-group of", "the local size in dimension 0 is"]),
+        ("group", ["a work-group ", "the device allows"]),
+        ("dimension", ["a work-group has", "the device allows"]),
         ("remainder", ["the global size in dimension 0 is 100, not a multiple of the local size 64"]),
         ("required", ["the kernel requires work-groups of 8 x 1 x 1, the launch has 4 x 1 x 1"]),
         ("dims", ["the number of dimensions is not 1, 2 or 3"]),
@@ -57,7 +57,7 @@ def _broken(process: Any, look: Any, *launch: Any, **kernel: Any) -> int:
     ("launch", "kernel", "broken"),
     [
         (((2048,), (256,)), {"most": 128}, 1),  # the kernel's limit
-        (((4096,), (2048,)), {}, 2),  # the device's limit and the dimension's
+        (((4096,), (2048,)), {}, 1),  # the device's limit, which implies that of the dimension
         (((100, 100), (8, 8)), {}, 2),  # both dimensions
         (((64,), (64,)), {"local": 20000}, 1),  # local memory
         (((64,), ()), {"required": (8, 8, 1)}, 1),  # required, and none given
@@ -135,3 +135,23 @@ def test_64_bit_arguments_are_silent(world: Make, look: Look) -> None:
         process.set_arg(kernel, index, 50000, 8)
     process.launch(kernel, (64,))
     assert not [f for f in look(process) if f.id == OVERFLOW]
+
+
+@pytest.mark.parametrize(("same", "written", "quiet"), [(True, False, True), (False, False, False), (True, True, False)])
+def test_the_largest_size_that_a_program_tries_comes_last(world: Any, look: Any, same: bool, written: bool, quiet: bool) -> None:
+    """`same`: it was launched with the same arguments before; `written`: and given new data since."""
+    process = world()
+    kernel = process.kernel("f", [Arg("float*", "in", GLOBAL, qualifiers=1), Arg("float*", "out", GLOBAL), Arg("float*", "room", LOCAL)])
+    source, target = process.buffer(4096), process.buffer(4096)
+    process.set_arg(kernel, 0, source)
+    process.set_arg(kernel, 1, target if same else process.buffer(4096))
+    process.set_arg(kernel, 2, 0, 512, local=True)
+    process.launch(kernel, (4096,), (64,))
+    if written:
+        process.call("clEnqueueWriteBuffer", queue=process.queue, buffer=source, blocking=1, size=4096, ptr=0x5000)
+    process.set_arg(kernel, 1, target)
+    process.set_arg(kernel, 2, 0, 16384, local=True)
+    process.launch(kernel, (4096,), (2048,), status=-54)
+    process.call("clEnqueueReadBuffer", queue=process.queue, buffer=target, blocking=1, size=4096, ptr=0x5000)
+    (finding,) = [f for f in look(process, "passed") if f.id == REFUSED]
+    assert (finding.severity == "info") is quiet

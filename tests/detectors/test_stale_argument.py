@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from support.detecting import Look, Make
 from support.synthetic import GLOBAL, Arg, World
 
@@ -105,3 +108,50 @@ def test_numbers_that_are_meant_are_silent(world: Make, look: Look) -> None:
         process = world()
         _batches(process, *sizes, **options)  # type: ignore[arg-type]
         assert not _of(look(process, "exit", exit_code=1)), (sizes, options)
+
+
+# ---- buffers that only the host exchanges ----
+
+RELAX = """kernel void relax(global const float *in, global float *out) {
+  int i = get_global_id(0);
+  out[i] = 0.5f * in[i];
+}"""
+IN_PLACE = RELAX.replace("out[i] =", "out[i] +=")
+
+
+def _sweeps(make: Make, source: str = RELAX, *, count: int = 4, renewed: bool = False, written: bool = False, back: int = 0) -> World:
+    """`back`: which of the two buffers is read back."""
+    world = make()
+    world.note("note_source", {"program": world.program}, source)
+    kernel = world.kernel("relax", [Arg("float*", "in", GLOBAL, qualifiers=CONST), Arg("float*", "out", GLOBAL)])
+    pair = [world.buffer(4 * N), world.buffer(4 * N)]
+    _write(world, pair[0], 4 * N)
+    for number in range(count):
+        for index in (0, 1) if renewed or not number else ():
+            world.set_arg(kernel, index, pair[(index + number) % 2])
+        world.launch(kernel, (N,))
+        if written:
+            _write(world, pair[0], 4 * N)
+    _read(world, pair[back])
+    return world
+
+
+def test_buffers_that_only_the_host_exchanges(world: Make, look: Look) -> None:
+    (finding,) = _of(look(_sweeps(world), "passed"))
+    assert "launched 4 times with the same arguments, so that each launch computes the same as the first" in finding.message
+    assert finding.attribution == "probable" and "set arguments 0 and 1 again" in finding.steps[0]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"renewed": True},
+        {"back": 1},  # a measurement: what the launches wrote is read back
+        {"written": True},  # new data for each launch
+        {"source": IN_PLACE},  # each launch adds to what is there
+        {"source": "kernel void other() {}"},  # not known what the kernel does
+        {"count": 2},
+    ],
+)
+def test_launches_that_are_repeated_on_purpose_are_silent(world: Make, look: Look, how: dict[str, Any]) -> None:
+    assert not [one for one in _of(look(_sweeps(world, **how), "passed")) if "computes the same" in one.message]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudx.investigate import by_output
 from gpudx.investigate.observed import PLAIN, observed
-from gpudx.investigate.ordered import SERIALISED, TRANSFERS, decided, next_run
+from gpudx.investigate.ordered import OF_OUTPUT, SERIALISED, TRANSFERS, decided, next_run
 from gpudx.model import Trial
 
 
@@ -23,12 +23,13 @@ def play(prints: dict[str, list[str]]) -> list[Trial]:
 
 
 def is_decided(trials: list[Trial], name: str) -> bool:
-    return decided(name, observed(by_output.as_failures(trials, (TRANSFERS, SERIALISED))))
+    return decided(name, observed(by_output.as_failures(trials, (TRANSFERS, SERIALISED))), OF_OUTPUT)
 
 
 def test_another_output_with_complete_transfers_is_believed() -> None:
     trials = play({PLAIN: ["early"], TRANSFERS: ["late"], SERIALISED: ["early"]})
     assert is_decided(trials, TRANSFERS) and trials[-1].experiment == PLAIN
+    assert len(trials) == 5, "a program that takes 6 s has no time for more"
 
 
 def test_the_same_output_takes_one_run_of_each() -> None:

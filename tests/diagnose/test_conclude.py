@@ -137,3 +137,17 @@ def test_an_undefined_value_counts_where_it_was_shown_to_matter() -> None:
     assert list(_that_matter([read, lane], (plain, filled))) == [read, lane]  # the program ended in another way
     certain = replace(read, status="confirmed")
     assert list(_that_matter([certain], (plain,))) == [certain]
+
+
+def test_an_undefined_value_without_effect_is_a_lead_only_where_no_cause_is_known() -> None:
+    plain = Trial("recorded", "reproduced", "exit:1", 1.0)
+    read = Trial("shared-memory", "reproduced", "exit:1", 1.0, note="Kernel k reads lane 16; nothing depends on it.")
+    state = Investigation(0.95, trials=(plain, read), reason="It failed in 3 of 3 plain runs. Checked without a finding: bounds.")
+    failed = Case(("app",), "", "", "", Outcome("exit", "", 1))
+    told = conclude(failed, state).investigation
+    assert told is not None and told.reason.startswith("It failed in 3 of 3 plain runs. Kernel k reads lane 16; nothing")
+    idle = replace(state, trials=(plain, replace(read, outcome="not reached")))
+    passed = replace(failed, outcome=Outcome("passed", ""))
+    for case, other in ((failed, idle), (passed, state)):
+        told = conclude(case, other).investigation
+        assert told is not None and "lane 16" not in told.reason

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from test_judge import EXITED, PASSED, fault, site
 
-from gpudx.investigate import decisive, plans, uninitialized
+from gpudx.investigate import decisive, laboratory, plans, uninitialized
 from gpudx.investigate.loop import Result, with_run
 from gpudx.investigate.suspects import best_entries
 from gpudx.model import Access, Case, Diagnosis, Evidence, Failure, Guilty, Investigation, Outcome, Trial
@@ -108,7 +108,9 @@ def shared_memory(ending: str, output: str) -> Trial:
 
 
 def test_a_read_of_unwritten_shared_memory_counts_only_where_it_changes_what_the_program_does() -> None:
-    assert shared_memory("exit:1", "sum 7").shown == ("race-in-kernel",)
+    unused = shared_memory("exit:1", "sum 7")
+    assert unused.shown == ("race-in-kernel",) and "does not depend on that value" in unused.note
+    assert shared_memory("exit:3", "sum 7").note == ""
     assert shared_memory("exit:1", "sum 2139062143").shown == ("read-before-write", "race-in-kernel")
     assert shared_memory("exit:3", "sum 7").shown == ("read-before-write", "race-in-kernel")
 
@@ -218,3 +220,15 @@ def test_a_hang_that_the_record_settles_is_run_again() -> None:
     state = Investigation(0.99, trials=(hung, hung), symptom="settled", failure=Failure("timeout", "timeout", ()))
     assert decisive.next_step(state, ()) is not None, "all hung: a run that ends would show what they left out"
     assert decisive.next_step(replace(state, trials=(hung, ended)), ()) is None
+
+
+@pytest.mark.parametrize(
+    ("experiment", "saw", "counts"),
+    [("shared-memory", False, False), ("shared-memory", True, True), ("runtime-errors", False, True)],
+)
+def test_a_call_that_fails_only_beside_an_instrument_is_not_the_programs_fault(experiment: str, saw: bool, counts: bool) -> None:
+    refused = replace(fault(), severity="error", site=site(5, status="CUDA_ERROR_INVALID_PTX"), causes=("failed-call",))
+    blamed = replace(entry("failed-call", "likely"), findings=(refused.fingerprint,), observed=saw)
+    state = Investigation(0.99, trials=ran("recorded"), symptom="wrong result", failure=Failure("exit:1", ()))
+    trial = laboratory.trial_of(case(EXITED, refused, diagnosis=(blamed,)), experiment, "", state)
+    assert trial.shown == (("failed-call",) if counts else ())

@@ -25,7 +25,7 @@ def fenced(cuda: CudaWorld, **counts: int) -> None:
     memory = cuda.alloc(1024)
     block = {"object": memory, "address": memory, "size": 1024, "begin": memory - 4096, "end": memory + 8192}
     cuda.note("note_fence_block", block | {"state": 1, "align": 256, "edge": 1})
-    cuda.note("note_fence", {"checks": 2, "damaged": 0, "shared": 0, "skipped": 0} | counts)
+    cuda.note("note_fence", {"checks": 2, "damaged": 0, "shared": 0, "skipped": 0, "extra_mb": 0} | counts)
 
 
 def test_looks_that_the_budget_did_not_allow(cuda: CudaWorld, tmp_path: Path) -> None:

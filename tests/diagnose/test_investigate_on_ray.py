@@ -15,7 +15,7 @@ import pytest
 from fake_lab import FakeLab, suggests
 from support.opencl import ROOT, OpenCL
 from support.ray_host import TOKEN, hosted, one_node
-from test_investigations import failing, investigate, read, start, surroundings
+from test_investigations import HEAP, failing, investigate, read, start, surroundings
 
 from gpudx.investigate.loop import CONFIDENCE, Limits, ahead
 from gpudx.investigate.loop import investigate as investigate_in
@@ -60,7 +60,7 @@ def noted(program: Path, folder: Path, *lines: str) -> Path:
     return script
 
 
-@pytest.mark.parametrize("name", [pytest.param("fill_on_side_queue", marks=pytest.mark.slow), "add_tail"])
+@pytest.mark.parametrize("name", [pytest.param("fill_on_side_queue", marks=pytest.mark.slow), pytest.param("add_tail", marks=HEAP)])
 def test_the_verdict_is_that_of_one_machine(
     name: str, cluster: str, opencl: OpenCL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,6 +155,12 @@ def test_which_program_ran(certainty: Certainty, expected: Status) -> None:
     assert status(fault(scope="program", certainty=certainty)) == expected
 
 
+@pytest.mark.parametrize(("severity", "first"), [("warning", "hang"), ("error", "brand-new")])
+def test_a_warning_does_not_hide_the_launch_that_did_not_end(severity: str, first: str) -> None:
+    found = diagnose((fault(severity=severity), symptom(Symptom("hang"))), Outcome("timeout", "It timed out.", None))
+    assert found[0].cause == first
+
+
 def test_another_program_than_was_meant_comes_first() -> None:
     other = fault(scope="program", certainty="observed", causes=("stale-executable",))
     told = diagnose([fault(certainty="observed"), other], EXITED)

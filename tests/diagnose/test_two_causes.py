@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.opencl import OpenCL
-from test_investigations import investigate
+from test_investigations import HEAP, investigate
 
-from gpudx.investigate.two_causes import is_of
-from gpudx.model import Failure
+from gpudx.investigate.two_causes import _are_alike, is_of
+from gpudx.model import Failure, Trial
 
 TWO_WAYS = Path(__file__).resolve().parent / "programs/two_ways.c"
 
@@ -20,6 +21,7 @@ def confirmed(case: dict[str, Any]) -> dict[str, str]:
     return {one["cause"]: one["guilty"]["kernel"] for one in case["diagnosis"] if one["status"] == "confirmed"}
 
 
+@HEAP
 def test_two_failures_have_two_causes(opencl: OpenCL, tmp_path: Path) -> None:
     """The second run, under an instrument, fails in the other way: what it shows is no cause of the first failure."""
     program = opencl.build([TWO_WAYS], "-g", name="two_ways")
@@ -59,3 +61,11 @@ MARKED_A, MARKED_B = Failure("exit:3", "", ("1:a",)), Failure("exit:3", "", ("1:
 )
 def test_whose_failure_a_run_is(failure: Failure | None, this: Failure, other: Failure, is_it: bool) -> None:
     assert is_of(failure, this, other) == is_it
+
+
+def test_only_runs_that_do_the_same_in_all_are_alike() -> None:
+    one = Trial("recorded", "reproduced", "exit:1", 0.1, fingerprints=("1:a",), output="aa")
+    assert _are_alike([one, one])
+    assert not _are_alike([one, replace(one, output="bb")])  # a race prints something else each time
+    assert not _are_alike([one, replace(one, fingerprints=("1:a", "1:b"))])
+    assert not _are_alike([replace(one, fingerprints=())] * 2)  # nothing is known of the failure

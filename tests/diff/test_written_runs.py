@@ -116,3 +116,27 @@ def test_objects_and_endings(schema: str, tmp_path: Path) -> None:
     assert made.first is not None and made.first.text == "loaded object libgemm.so: build id aa -> build id bb"
     assert [one.text for one in made.shown][1:] == ["the program ended: passed -> timeout"]
     assert not made.same
+
+
+def test_swapped_arguments_are_no_missing_launches(schema: str, tmp_path: Path) -> None:
+    """A loop that begins with the other of two buffers looks as if it were one launch ahead."""
+
+    def ping_pong(world: CudaWorld, turns: int, first: int) -> None:
+        memory = [world.alloc(4096), world.alloc(8192)]
+        kernel = world.kernel(GEMM, [8, 8, 4])
+        for turn in range(turns):
+            world.launch(kernel, [memory[(turn + first) % 2], memory[(turn + first + 1) % 2], 5])
+
+    for turns in (5, 6):
+        made = compared(schema, tmp_path, lambda w, n=turns: ping_pong(w, n, 0), lambda w, n=turns: ping_pong(w, n, 1))
+        assert not made.counts["kernels"] and made.counts["arguments"] == turns
+
+
+def test_a_launch_left_out_and_one_more_at_the_end_are_two_differences(schema: str, tmp_path: Path) -> None:
+    def counted(world: CudaWorld, *numbers: int) -> None:
+        memory, kernel = world.alloc(4096), world.kernel(GEMM, [8, 8, 4])
+        for number in numbers:
+            world.launch(kernel, [memory, memory, number])
+
+    made = compared(schema, tmp_path, lambda w: counted(w, *range(20)), lambda w: counted(w, *range(5), *range(6, 21)))
+    assert made.counts["kernels"] == 1 and not made.counts["arguments"]

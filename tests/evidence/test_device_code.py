@@ -199,7 +199,9 @@ def test_images_that_are_none() -> None:
         ("_Z3fooPFvifEPA3_f", "foo(void (*)(int, float), float (*) [3])", "foo"),
         ("_ZN12_GLOBAL__N_14workEv", "(anonymous namespace)::work()", "(anonymous namespace)::work"),
         ("_ZN1a1bC2Ev", "a::b::b()", "a::b::b"),
+        ("$_Z4walkPi$_Z5visitPii", "visit(int*, int)", "visit"),  # the kernel's own copy of a function
         ("plain_c", "plain_c", "plain_c"),
+        ("$_Z4walkPi", "$_Z4walkPi", "$_Z4walkPi"),
         ("_Z1gIXadL_Z1hvEEEvv", "_Z1gIXadL_Z1hvEEEvv", "_Z1gIXadL_Z1hvEEEvv"),  # an expression: left alone
         ("_Z", "_Z", "_Z"),
         ("_ZN9999999999999999999aE", "_ZN9999999999999999999aE", "_ZN9999999999999999999aE"),

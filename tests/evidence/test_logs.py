@@ -61,6 +61,15 @@ READ of size 8 at 0x602000000018 thread T0
 0x602000000018 is located 0 bytes after 8-byte region [0x602000000010,0x602000000018)""",
         "fill_table made a bad read of 8 bytes at u/table.c:31, 0 bytes past the end of memory of 8 bytes",
     ),
+    "valgrind": (
+        """==7== Invalid write of size 4
+==7==    at 0x4C3: memcpy (vg_replace_strmem.c:9)
+==7==    by 0x6F1: clEnqueueReadBuffer (in /usr/lib/libOpenCL.so.1)
+==7==    by 0x109: main (rows.c:40)
+==7==  Address 0x5f4 is 0 bytes after a block of size 64 alloc'd""",
+        "The host program wrote 4 bytes that it may not access inside clEnqueueReadBuffer at rows.c:40 in main, 0 bytes past the end of a "
+        "block of 64 bytes (Valgrind, on the host).",
+    ),
     "clang-resources": (
         """k.hip:9:1: remark: Function Name: _Z4foldPf [-Rpass-analysis=kernel-resource-usage]
 k.hip:9:1: remark:     VGPRs Spill: 2 [-Rpass-analysis=kernel-resource-usage]""",

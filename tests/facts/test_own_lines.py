@@ -6,7 +6,7 @@ import pytest
 
 from gpudx.facts.callers import own_places
 from gpudx.facts.symbols import Place
-from gpudx.text.places import is_installed
+from gpudx.text.places import is_installed, shortest
 
 CUDA = "/usr/local/cuda-13.0/targets/x86_64-linux/include"
 
@@ -23,6 +23,15 @@ STACK = [
     place("_Z3runv", "/home/me/scale.cu:55"),
     place("main", "/home/me/scale.cu:80"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [("/a/b/c/case", "case"), ("/a/b/case", "../case"), ("/case", "/case"), ("/x/y/z/case", "/x/y/z/case")],
+)
+def test_a_path_is_shown_the_shorter_way(monkeypatch: pytest.MonkeyPatch, path: str, shown: str) -> None:
+    monkeypatch.setattr("os.getcwd", lambda: "/a/b/c")
+    assert shortest(path) == shown
 
 
 def own_line(places: list[Place]) -> str | None:

@@ -81,7 +81,7 @@ def test_the_undersized_buffer_is_shown_with_its_numbers(kit: Kit, tmp_path: Pat
     """The program of the story in docs/amd.md, on a runtime that prints the page and aborts, or shuts the queue down."""
     built = kit.incident("hip-rope-misattributed")
     known = {
-        "abort": ("undersized-buffer", "argument 0 holds 16,384 elements, allocated at"),
+        "abort": ("undersized-buffer", "argument 0 holds 64 x 256 = 16,384 elements, allocated at"),
         "queue-fault": ("out-of-bounds-access", "it has room for 16,384 values, the sizes passed with it need 32,768"),
     }
     for how, (cause, told) in known.items():

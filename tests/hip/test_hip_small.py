@@ -60,7 +60,7 @@ def test_a_missing_wait_between_streams(kit: Kit, tmp_path: Path) -> None:
     case, said = case_of(kit, tmp_path, "upload")
     best = case.diagnosis[0]
     assert best.cause == "unordered-access" and best.status in ("confirmed", "likely"), said
-    assert "/upload.hip:30" in said and "make it wait for an event of call" in " ".join(said.split()), said
+    assert "/upload.hip:30" in said and "nothing makes it wait" in " ".join(said.split()), said
 
 
 @pytest.mark.parametrize("name", [*REPORTED, "upload", pytest.param(LARGE, marks=pytest.mark.slow)])

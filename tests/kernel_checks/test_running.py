@@ -19,30 +19,20 @@ sys.path.insert(0, str(HERE))
 
 from planted_score import every, score  # noqa: E402
 from support import forked  # noqa: E402
+from support.opencl import find_intel  # noqa: E402
 from support.simulated import SLOW  # noqa: E402
 
 from gpudx.kernel_checks.rewriting import ALL  # noqa: E402
 
 
-def intel() -> dict[str, str] | None:
-    """The environment for Intel's runtime for CPUs (pip install intel-opencl-rt), where it is installed or named."""
-    known = os.environ.get("GPUDX_TEST_INTEL_OPENCL", "")
-    found = [Path(known)] if known else list(Path(sys.prefix, "lib").glob("libintelocl.so*"))
-    return {"INTEL": str(found[0])} if found else None
-
-
 @pytest.fixture(scope="module", params=["pocl", "intel"])
-def platform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def platform(request: pytest.FixtureRequest) -> dict[str, str]:
     if request.param == "pocl":
         return {}
-    given = intel()
-    if given is None:
+    intel = find_intel()
+    if intel is None:
         pytest.skip("Intel's OpenCL runtime is not installed (intel-opencl-rt)")
-    library = Path(given["INTEL"])
-    vendors = tmp_path_factory.mktemp("vendors")
-    (vendors / "intel.icd").write_text(f"{library}\n")
-    path = f"{library.parent}:{os.environ.get('LD_LIBRARY_PATH', '')}"
-    return {"OCL_ICD_VENDORS": str(vendors), "LD_LIBRARY_PATH": path}
+    return {name: intel.environment[name] for name in ("OCL_ICD_VENDORS", "LD_LIBRARY_PATH")}
 
 
 def run(words: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[str]:

@@ -13,12 +13,21 @@ from gpudx.lab import unpooled
 
 CUPY = """
 class cuda:
-    allocator = "pool"
+    allocator = lambda size: f"{{size}} from the pool"
+    class memory:
+        Memory = lambda size: size
+        MemoryPointer = lambda memory, offset: f"{{memory}} from the driver"
+        malloc_async = lambda size: f"{{size}} in order"
+    class runtime:
+        is_hip = {hip}
+        getDevice = lambda: 3
+        deviceGetAttribute = lambda what, device: {pools} if (what, device) == (115, 3) else 1 // 0
+        CUDARuntimeError = ZeroDivisionError
     @classmethod
     def set_allocator(cls, allocator):
         {body}
 """
-SHOW = "import sys, cupy, cupy as again; print(cupy.cuda.allocator, any('inside' in p for p in sys.path), sys.argv)"
+SHOW = "import sys, cupy, cupy as again; print(cupy.cuda.allocator(8), any('inside' in p for p in sys.path), sys.argv)"
 
 
 @pytest.fixture
@@ -29,10 +38,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(
-    folder: Path, *options: str, body: str = "cls.allocator = allocator", code: str = SHOW
+    folder: Path, *options: str, body: str = "cls.allocator = allocator", code: str = SHOW, pools: int = 1, hip: bool = False
 ) -> tuple[str, frozenset[str]]:
     """What the program prints, and the frameworks that were switched off in it."""
-    (folder / "cupy" / "__init__.py").write_text(CUPY.format(body=body))
+    (folder / "cupy" / "__init__.py").write_text(CUPY.format(body=body, pools=pools, hip=hip))
     base = {**os.environ, "PYTHONPATH": str(folder), "GPUDX_DIR": str(folder / "traces")}
     words = [sys.executable, *options, "-c", code]
     process = subprocess.Popen(words, env={**base, **unpooled.environment(base)}, stdout=-1, stderr=-2, text=True)
@@ -41,7 +50,12 @@ def run(
 
 
 def test_the_pool_is_off_once_it_is_imported(folder: Path) -> None:
-    assert run(folder) == ("None False ['-c']", frozenset({"cupy"}))
+    assert run(folder) == ("8 in order False ['-c']", frozenset({"cupy"}))
+
+
+def test_without_memory_in_the_order_of_streams_it_is_the_driver_s(folder: Path) -> None:
+    for device in ({"pools": 0}, {"hip": True}):
+        assert run(folder, **device) == ("8 from the driver False ['-c']", frozenset({"cupy"}))
 
 
 def test_a_program_without_it_is_left_alone(folder: Path) -> None:
@@ -49,7 +63,7 @@ def test_a_program_without_it_is_left_alone(folder: Path) -> None:
 
 
 def test_a_pool_that_stays_is_not_said_to_be_off(folder: Path) -> None:
-    assert run(folder, body="raise RuntimeError") == ("pool False ['-c']", frozenset())
+    assert run(folder, body="raise RuntimeError") == ("8 from the pool False ['-c']", frozenset())
 
 
 def test_without_the_environment_it_stays(folder: Path) -> None:

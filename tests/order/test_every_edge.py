@@ -53,5 +53,5 @@ def test_half_an_edge_is_refused(opencl: OpenCL, wrong: str) -> None:
 
 def test_in_words() -> None:
     assert every_edge("a:1>b:22") == "a:*>b:*"
-    assert edge_words("a:*>b:*") == "each b waited for every earlier a, and the other way round"
+    assert edge_words("a:*>b:*") == "each b waited for every earlier a, and each a for every earlier b"
     assert edge_words("a:*>a:*") == "each a waited for the earlier ones"

@@ -23,7 +23,7 @@ def test_a_changed_source_is_named_with_both_calls(opencl: OpenCL, mode: str, se
     (found,) = findings(opencl, mode)
     assert found.site is not None and found.severity == "error"
     assert (found.site.call, found.others[0].call) == ("clEnqueueWriteBuffer", second)
-    assert found.message.startswith("The source of clEnqueueWriteBuffer (call ")
+    assert found.message.startswith("The host memory that clEnqueueWriteBuffer (call ")
     assert found.site.source and "opencl_sources.c:" in found.site.source
 
 

@@ -81,8 +81,8 @@ def test_a_slow_job_that_agrees_is_not_reported(job: Path, tmp_path: Path) -> No
 
 
 def test_the_first_rank_that_fails_is_named(job: Path, tmp_path: Path) -> None:
-    case, out, _ = recorded(job, tmp_path / "case", "4", "fails", "2")
-    assert out == "worst 3\n"
+    case, out, screen = recorded(job, tmp_path / "case", "4", "fails", "2")
+    assert out == "worst 3\n" and "4 processes (rank 2 failed first)" in screen
     (pid,) = [one["pid"] for one in case["processes"] if one["rank"] == "2"]
     assert case["diagnosis"][0]["evidence"][0]["text"] == f"rank 2, process {pid} failed first (exit status 3)"
     report = forked.gpudx("report", tmp_path / "case")

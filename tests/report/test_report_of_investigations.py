@@ -15,6 +15,7 @@ from gpudx import casefile
 from gpudx.investigate.conclude import conclude
 from gpudx.investigate.loop import CONFIDENCE, Limits, investigate
 from gpudx.model import Case, Investigation
+from gpudx.model.investigation import NOT_CUDA, NOT_HIP
 from gpudx.report import render
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "diagnose"))
@@ -69,3 +70,13 @@ def test_a_failure_that_did_not_come_back_is_the_headline() -> None:
     state = investigate(Investigation(CONFIDENCE), FakeLab({"recorded": 0.0}), Limits(300))
     text = render(conclude(replace(FULL, diagnosis=(), findings=()), state), "terminal")
     assert text.startswith("gpudx: NO FAILURE in ") and "0 of 30 plain runs" in " ".join(text.split())
+
+
+def test_experiments_for_other_programs_are_left_out(case: Case) -> None:
+    """What was not run of those that fit stays, with the reason."""
+    assert case.investigation is not None
+    missing = (("memcheck", NOT_CUDA), ("kept", NOT_HIP), ("rebuilt", "--rebuild CMD was not given"))
+    shown = render(replace(case, investigation=replace(case.investigation, not_run=missing)), "terminal")
+    assert "rebuilt: --rebuild CMD was not given" in shown and "CUDA calls" not in shown and "HIP calls" not in shown
+    only_others = replace(case, investigation=replace(case.investigation, not_run=missing[:2]))
+    assert "not run" not in render(only_others, "terminal")

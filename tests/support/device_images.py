@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from pathlib import Path
 
 PTX, CUBIN = 1, 2
 SUFFIXES = {"": 0, "a": 1 << 20, "f": 1 << 21}
@@ -40,6 +41,18 @@ def entry(
 def fat(entries: Sequence[bytes], *, size: int | None = None, header: int = 16) -> bytes:
     body = b"".join(entries)
     return struct.pack("<IHHQ", 0xBA55ED50, 1, header, len(body) if size is None else size) + body
+
+
+def program(path: Path, text: bytes) -> Path:
+    """A host program that has PTX in it, as far as its sections show: an empty one, the fat binary, and the sections' names."""
+    image = fat([entry(PTX, 90, payload=0)[:8] + struct.pack("<Q", len(text)) + entry(PTX, 90)[16:64] + text])
+    names = b"\0.nv_fatbin\0.shstrtab\0"
+    sections = [(0, 0, 0, 0), (1, 1, 64, len(image)), (12, 3, 64 + len(image), len(names))]  # name, type, offset, size
+    table = b"".join(struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, at, size, 0, 0, 1, 0) for name, kind, at, size in sections)
+    ident = b"\x7fELF\x02\x01\x01" + bytes(9)
+    head = ident + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0, 0, 64 + len(image) + len(names), 0, 64, 56, 0, 64, len(sections), 2)
+    path.write_bytes(head + image + names + table)
+    return path
 
 
 def headers(image: bytes) -> list[int]:

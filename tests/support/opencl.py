@@ -28,7 +28,7 @@ from gpudx.errors import UserError
 from gpudx.facts import Facts, derive
 from gpudx.model import Finding, Outcome
 from gpudx.trace import Trace, open_trace
-from support.builds import ROOT, Builds, once
+from support.builds import ROOT, Builds, once, shared_folder
 
 PROGRAMS = ROOT / "tests/detectors/programs"
 Until = Callable[[Trace], bool]
@@ -40,6 +40,7 @@ class Loader:
 
     link: tuple[str, ...]
     environment: Mapping[str, str]
+    driver: str = "pocl"  # or "intel"
 
 
 def find_loader() -> Loader | None:
@@ -74,7 +75,13 @@ def find_intel() -> Loader | None:
     if driver is None or wheel is None:
         return None
     path = os.pathsep.join([str(driver.parent), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])
-    return Loader(wheel.link, {**wheel.environment, "OCL_ICD_VENDORS": str(driver), "LD_LIBRARY_PATH": path})
+
+    def register(folder: Path) -> None:  # Intel's own loader, which some programs find there, takes no library here
+        folder.mkdir()
+        (folder / "intel.icd").write_text(f"{driver}\n")
+
+    vendors = once(shared_folder() / "intel-vendors", register)
+    return Loader(wheel.link, {**wheel.environment, "OCL_ICD_VENDORS": str(vendors), "LD_LIBRARY_PATH": path}, "intel")
 
 
 def find_recorder() -> Path | None:
@@ -128,6 +135,11 @@ class OpenCL(Builds):
         super().__init__(folder, shared)
         self.loader, self.recorder = loader, recorder
         self._runs = 0
+
+    @property
+    def refuses_bad_handles(self) -> bool:
+        """PoCL uses a value that is no handle as one, and crashes; Intel's driver answers CL_INVALID_MEM_OBJECT."""
+        return self.loader.driver == "intel"
 
     @property
     def include(self) -> Path:

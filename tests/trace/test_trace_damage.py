@@ -34,9 +34,9 @@ def read_damaged(data: bytes | bytearray, tmp_path: Path) -> bool:
     """Is the file read (and not refused)? Fails on any other end."""
     path = tmp_path / "damaged.gdx"
     path.write_bytes(data)
-    begin = time.monotonic()
+    begin = time.process_time()
     trace = exercise(path)
-    assert time.monotonic() - begin < SLOWEST_S
+    assert time.process_time() - begin < SLOWEST_S
     return trace is not None
 
 

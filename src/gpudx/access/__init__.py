@@ -10,6 +10,7 @@ from functools import partial
 
 from gpudx.access import (
     argument_width,
+    byte_stride,
     device_stack,
     extent,
     freed_memory,
@@ -20,6 +21,7 @@ from gpudx.access import (
     other_argument,
     other_device,
     reach,
+    shared_memory,
     unallocated,
     undersized,
     wrapped_index,
@@ -30,6 +32,7 @@ from gpudx.errors import survived
 __all__ = ["Question", "Reason", "explain"]
 
 RULES = (
+    shared_memory,
     device_stack,
     null_pointer,
     freed_memory,
@@ -39,6 +42,7 @@ RULES = (
     negative_index,
     loaded_index,
     host_pointer,
+    byte_stride,
     unallocated,
     undersized,
     reach,
@@ -49,7 +53,7 @@ RULES = (
 
 def explain(question: Question) -> Reason | None:
     """Why the access went where it went; None where the numbers do not say."""
-    for rule in RULES:
+    for rule in RULES if question.space != "shared" else (shared_memory,):
         reason = survived(f"Reading an access ({rule.__name__.rpartition('.')[2]})", partial(rule.explain, question), None)
         if reason is not None:
             return reason

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from gpudx.access.question import Question, Reason
+from gpudx.facts.null_words import null_words
 from gpudx.model import Evidence
 
 FIRST_PAGES = 1 << 16
@@ -32,15 +35,7 @@ def explain(question: Question) -> Reason | None:
 
 
 def _null_arguments(question: Question) -> list[tuple[int, str]]:
-    """Arguments that are declared as pointers and are 0, and 8-byte words of structures that are 0 (each its own)."""
-    found = []
-    for value in question.facts.launches.values(question.launch):
-        index, data, declared = int(value["index"]), bytes(value["bytes"]), value["declared"]
-        pointer = declared is not None and ("*" in declared.type or declared.is_memory)
-        if len(data) == 8 and not any(data) and (pointer or declared is None or not declared.type):
-            name = f" ({declared.name})" if declared and declared.name else ""
-            found += [(index, f"argument {index}{name}")] if question.went_through(index, 0) else []
-        elif len(data) > 8 and len(data) % 8 == 0:
-            holes = [at for at in range(0, len(data), 8) if not any(data[at : at + 8]) and question.went_through(index, at)]
-            found += [(index, f"the pointer at byte {holes[0]} of argument {index}")] if len(holes) == 1 else []
-    return found
+    """Those that the access can have gone through. Of a structure with several zero words none is known to be a pointer."""
+    words = [word for word in null_words(question.facts, question.launch) if question.went_through(word.argument, word.byte)]
+    holes = Counter(word.argument for word in words)
+    return [(word.argument, word.name) for word in words if holes[word.argument] == 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,6 +36,7 @@ class Pointer:
     name: str
     element: int | None
     read_only: bool
+    live: bool = True  # was its memory still allocated at the launch?
 
     @property
     def end(self) -> int:
@@ -52,6 +53,7 @@ class Reason:
     argument: int | None = None
     object: int = -1
     root: Site | None = None  # the call to change, where it is not the launch
+    steps: tuple[str, ...] = ()  # what to do, where the cause's own advice does not fit
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class Question:
     thread: tuple[int, int, int] | None = None
     exception: str = ""  # what the device or the tool called it, in its words
     origin: Origin | None = None  # what the kernel's code computed the address from
+    space: str = ""  # of the memory: "shared", or one that all threads see
     within: int = 1  # the access was in so many bytes from `address` on: a page, where a driver names no more
 
     @property
@@ -79,11 +82,15 @@ class Question:
 
     @cached_property
     def pointers(self) -> tuple[Pointer, ...]:
-        """Every pointer of the launch whose memory is known, the kernel's own parameters first."""
+        """Every pointer of the launch that the access may have gone through."""
+        return tuple(one for one in self.pointers_of(self.launch) if self.went_through(one.argument, one.word))
+
+    def pointers_of(self, launch: int) -> tuple[Pointer, ...]:
+        """Every pointer of a launch whose memory is known, the kernel's own parameters first."""
         found, table = self.facts.launches.pointers, self.facts.objects.table
-        info = self.facts.launches.info(self.launch)
+        info = self.facts.launches.info(launch)
         made = []
-        for row in map(int, found.of(self.launch)):
+        for row in map(int, found.of(launch)):
             index, obj = int(found.index[row]), int(found.object[row])
             declared = info.args.get(index) if info else None
             inside = bool(found.inside[row])
@@ -100,9 +107,10 @@ class Question:
                     name=_name(index, int(found.word[row]), inside, declared.name if declared else ""),
                     element=declared.element if declared and not inside else None,
                     read_only=bool(declared and declared.read_only and not inside),
+                    live=bool(found.live[row]) or obj < 0,
                 )
             )
-        return tuple(one for one in made if self.went_through(one.argument, one.word))
+        return tuple(made)
 
     def went_through(self, argument: int, byte: int) -> bool:
         """May the access have gone through the pointer at this byte of an argument? False only where the code shows another."""
@@ -157,6 +165,16 @@ class Question:
         for number in self.facts.launches.geometry(self.launch)[0]:
             total *= number or 1
         return total if any(self.facts.launches.geometry(self.launch)[0]) else 0
+
+    def nearest(self, pointers: Sequence[Pointer]) -> Pointer | None:
+        """The pointer whose memory the access missed least, None where other memory is about as near: from far, neighbours look alike."""
+        if self.address is None:
+            return None
+        far = [(max(self.address - p.end, p.begin - self.address), p) for p in pointers if p.object >= 0]
+        far = sorted(((d, p) for d, p in far if d < 4 * max(p.size, 1 << 16)), key=lambda pair: pair[0])
+        if not far or (len(far) > 1 and far[1][1].object != far[0][1].object and far[1][0] < 2 * far[0][0]):
+            return None
+        return far[0][1]
 
     def memory(self, obj: int) -> str:
         """ "buffer #7 (4,096 bytes)"."""

@@ -15,22 +15,10 @@ LEAST = 16  # numbers below this make any product
 def explain(question: Question) -> Reason | None:
     if question.address is None:
         return None
-    for pointer in _missed(question):
-        found = _products(question, pointer)
-        if found:
-            return _reason(question, pointer, *found)
-    return None
-
-
-def _missed(question: Question) -> list[Pointer]:
-    """Buffers whose end the access passed, the nearest first; only one if it is much nearer than the others."""
-    assert question.address is not None
-    past = [(question.address - p.end, p) for p in question.usable if p.object >= 0 and question.address >= p.end]
-    past = [(far, p) for far, p in past if far < 4 * max(p.size, 1 << 16)]
-    past.sort(key=lambda pair: pair[0])
-    if len(past) > 1 and past[1][1].object != past[0][1].object and past[1][0] < 2 * past[0][0]:
-        return []
-    return [pair[1] for pair in past[:1]]
+    past = [p for p in question.usable if question.address >= p.end]
+    pointer = question.nearest(past)
+    found = _products(question, pointer) if pointer else None
+    return _reason(question, pointer, *found) if pointer and found else None
 
 
 def _products(question: Question, pointer: Pointer) -> tuple[int, Number, tuple[Number, ...], int] | None:
@@ -48,7 +36,7 @@ def _products(question: Question, pointer: Pointer) -> tuple[int, Number, tuple[
             if not held < need or not held <= reached < need:
                 continue
             shared = next((n for n in pair if held % n.value == 0 and held // n.value > 1), None)
-            if shared is not None and held * 8 >= need:
+            if shared is not None and (held * 8 >= need or need == question.threads):
                 return element, shared, pair, held
             alone = next((n for n in pair if held == n.value), None)
             if alone is not None and _is_written(question, pointer):
@@ -69,13 +57,14 @@ def _reason(
     line = f", allocated at {site.source}," if site and site.source else ""
     assert question.address is not None
     later = " or a later one" if question.within > element else ""
+    factors = f"{shared.value:,} x {held // shared.value:,}" if held > shared.value else ""
     text = (
-        f"{pointer.name} holds {held:,} elements{line} and the access was to element "
-        f"{(question.address - pointer.begin) // element:,}{later}: {need[0].name} x {need[1].name} is {total:,}"
+        f"{pointer.name} holds {f'{factors} = ' if factors else ''}{held:,} elements{line} and the access was to element "
+        f"{(question.address - pointer.begin) // element:,}{later}: {need[0].name} x {need[1].name} is {need[0].value:,} x "
+        f"{need[1].value:,} = {total:,}"
     )
-    factors = f"{shared.value:,} x {held // shared.value:,}" if held > shared.value else f"{held:,}"
     evidence = (
-        Evidence(f"{question.memory(pointer.object)} is {factors} elements of {element} bytes"),
+        Evidence(f"{question.memory(pointer.object)} is {factors or held} elements of {element} bytes"),
         Evidence(f"the launch was passed {need[0].name} = {need[0].value:,} and {need[1].name} = {need[1].value:,}"),
     )
     return Reason("undersized-buffer", text, evidence, pointer.argument, pointer.object, root=site)

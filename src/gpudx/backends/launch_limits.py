@@ -62,18 +62,23 @@ def threads(launch: Launch) -> Iterator[str]:
 
 
 def cooperative(launch: Launch) -> Iterator[str]:
-    """All blocks of a cooperative launch must be resident at once; the bound here is what threads and blocks allow."""
+    """All blocks of a cooperative launch must be resident at once."""
     if not launch.cooperative:
         return
     if not launch.device.get("cooperative", 1):
         yield "the device has no cooperative launches"
+    fit = resident(launch)
+    if fit and prod(launch.grid) > fit:
+        yield f"a cooperative launch of {prod(launch.grid):,} blocks, of which at most {fit:,} fit on the device at once"
+
+
+def resident(launch: Launch) -> int:
+    """So many blocks fit on the device at once, at most: what threads and blocks allow; 0 where that is not known."""
     threads, blocks = (launch.device.get(n, 0) for n in ("threads_per_unit", "blocks_per_unit"))
     if not (launch.units and threads and blocks and launch.threads):
-        return
+        return 0
     warp = launch.device.get("warp_size", 0) or 32
-    fit = launch.units * min(blocks, threads // (-(-launch.threads // warp) * warp))
-    if prod(launch.grid) > fit:
-        yield f"a cooperative launch of {prod(launch.grid):,} blocks, of which at most {fit:,} fit on the device at once"
+    return launch.units * min(blocks, threads // (-(-launch.threads // warp) * warp))
 
 
 def parameters(launch: Launch) -> Iterator[str]:

@@ -32,6 +32,7 @@ OPERATORS = {
 }  # fmt: skip
 SUFFIX = {"j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}
 HERE = "\x01"  # where a pointer's star goes in the spelling of a function or array type
+LOCAL = re.compile(r"\$_Z[^$]+\$(_Z[^$]+)")  # ptxas: a kernel's own copy of a device function
 UNNAMED = re.compile(r"_GLOBAL__N_")  # how compilers spell the unnamed namespace, with more or less behind it
 
 
@@ -56,6 +57,8 @@ def parameters(name: str) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=256)
 def _read(name: str) -> tuple[str, str, tuple[str, ...] | None]:
+    if local := LOCAL.fullmatch(name):
+        return _read(local[1])
     if not name.startswith("_Z") or len(name) > LONGEST:
         return name, name, None
     reader = _Reader(name)

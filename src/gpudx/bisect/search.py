@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,6 +47,7 @@ class Asked:
     where: Path
     runs: int = 1
     timeout: float | None = None
+    budget_s: float = math.inf
 
 
 class Bisector:
@@ -67,7 +70,8 @@ class Bisector:
             tree.go_to(good)
             self._check_good(self._try(tree, good))
             tree.begin(good, bad)
-            while not tree.over:
+            end = time.monotonic() + self._asked.budget_s
+            while not tree.over and time.monotonic() < end:
                 tree.judge(self._try(tree, tree.revision).verdict)
             return self._ended(tree)
 
@@ -168,9 +172,10 @@ class Bisector:
     def _ended(self, tree: Bisecting) -> Bisection:
         first = tree.first_bad
         name = bisecting.title(self._top, first) if first else ""
-        ended = FOUND if first else SKIPPED.format(count=len(tree.candidates))
+        left = tree.candidates if tree.over else tree.left()
+        ended = FOUND if first else (SKIPPED if tree.over else TIME_UP).format(count=len(left))
         self.state = replace(
-            self.state, first_bad=first, title=name, candidates=tree.candidates, ended=f"{ended} {self._sure()}".strip()
+            self.state, first_bad=first, title=name, candidates=left, ended=f"{ended} {self._sure()}".strip()
         )
         self._keep()
         self._write_case()
@@ -197,6 +202,7 @@ class Bisector:
 
 
 FOUND = "The first revision with this failure is known."
+TIME_UP = "The budget is used up: it is one of {count} revisions."
 SKIPPED = "It is one of {count} revisions: those between could not be judged."
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -43,6 +45,11 @@ MOST_MEMORY = 4 << 30
 MOST_BUFFERS, MOST_ARGUMENTS, MOST_CODES, MOST_EXTENTS = 4096, 4096, 8, 1 << 20
 MOST_TEXT, MOST_VALUE = 65536, 65536
 BIGGEST = 1 << 62
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What zipfile raises on a file that is no zip, or a changed one.
+BROKEN_ZIP = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, LookupError, OverflowError,
+)  # fmt: skip
 
 
 class Damaged(UserError):
@@ -156,8 +163,9 @@ def read(path: Path, most_memory: int = MOST_MEMORY) -> Capsule:
         raise UserError(f"There is no capsule {path}: make one with `gpudx run --capture KERNEL -- ./app`.") from None
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}).") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, RecursionError) as error:
-        raise Damaged(f"{path} is not a whole capsule ({str(error)[:80] or type(error).__name__}).") from None
+    except BROKEN_ZIP as error:
+        said = "".join(c if c.isprintable() else " " for c in str(error))[:80].encode(errors="replace").decode()
+        raise Damaged(f"{path} is not a whole capsule ({said or type(error).__name__}).") from None
 
 
 class _Reader:
@@ -176,7 +184,7 @@ class _Reader:
             raise self._bad(f"its {MANIFEST} is not that of a capsule")
         if said.get("version") != VERSION:
             raise Damaged(
-                f"{self._path} is a capsule of version {str(said.get('version'))[:20]}, and this gpudx reads version {VERSION}:"
+                f"{self._path} is a capsule of version {repr(said.get('version'))[:20]}, and this gpudx reads version {VERSION}:"
                 " use a newer gpudx."
             )
         api = self._one_of(said, "api", ("opencl", "cuda"))
@@ -187,7 +195,7 @@ class _Reader:
         self._check_parts(buffers)
         return Capsule(
             api=api,
-            kernel=self._text(said, "kernel", needed=True),
+            kernel=self._kernel(said),
             launch=self._number(said, "launch"),
             codes=tuple(self._code(one) for one in self._list(said, "code", MOST_CODES)),
             geometry=self._geometry(self._dict(said, "geometry")),
@@ -211,6 +219,8 @@ class _Reader:
         info = self._names.get(name)
         if info is None:
             raise self._bad(f"it has no {name}")
+        if info.compress_type not in METHODS:
+            raise self._bad(f"{name} is compressed in a way that capsules are not")
         if info.file_size > most:
             raise self._bad(f"{name} is larger than the {most:,} bytes that it may have")
         with self._zip.open(info) as file:
@@ -241,6 +251,15 @@ class _Reader:
         value = said.get(key)
         if not isinstance(value, str) or len(value) > MOST_TEXT or "\0" in value or (needed and not value):
             raise self._bad(f"{key!r} is not a text")
+        if not all(one.isprintable() or one in "\t\n\r" for one in value):  # terminals obey some of the others
+            raise self._bad(f"{key!r} holds characters that cannot be shown")
+        return value
+
+    def _kernel(self, said: dict[str, Any]) -> str:
+        """An identifier of C, C++ or PTX: reproducers contain it."""
+        value = self._text(said, "kernel", needed=True)
+        if not re.fullmatch(r"[\w$%.@]+", value, re.ASCII):
+            raise self._bad("'kernel' is not the name of a function")
         return value
 
     def _one_of(self, said: dict[str, Any], key: str, values: tuple[str, ...]) -> Any:
@@ -291,6 +310,8 @@ class _Reader:
         offset = self._number(said, "offset")
         if buffer is not None and offset > buffers[buffer].size:
             raise self._bad(f"argument {at} points outside its buffer")
+        if buffer is not None and (kind == "svm") != buffers[buffer].svm:
+            raise self._bad(f"argument {at} and its buffer are of different kinds")
         return Argument(at, kind, value, buffer, offset, size, self._text(said, "type"), self._text(said, "name"))
 
     def _buffer(self, said: dict[str, Any], at: int, has_data: bool) -> Buffer:
@@ -300,6 +321,8 @@ class _Reader:
         parent = None if said.get("parent") is None else self._number(said, "parent", max(0, at - 1))
         offset = self._number(said, "offset")
         before = after = None
+        if parent is None:
+            self._take(size * (1 + (has_data and "after" in said)))
         if parent is None and has_data:
             before = self._content(said, "before", at, size, None)
             after = self._content(said, "after", at, size, before) if "after" in said else None
@@ -316,13 +339,15 @@ class _Reader:
             after,
         )
 
-    def _content(self, said: dict[str, Any], key: str, at: int, size: int, base: Bytes | None) -> Bytes:
-        about = self._dict(said, key)
+    def _take(self, size: int) -> None:
         self._left -= size
         if self._left < 0:
             raise Damaged(
                 f"{self._path} holds more memory than the {MOST_MEMORY >> 30} GiB that gpudx reads: capture less with --capture-limit."
             )
+
+    def _content(self, said: dict[str, Any], key: str, at: int, size: int, base: Bytes | None) -> Bytes:
+        about = self._dict(said, key)
         extents = about.get("extents")
         if not isinstance(extents, list) or len(extents) > MOST_EXTENTS:
             raise self._bad(f"the extents of buffer {at} are not a list of at most {MOST_EXTENTS:,}")

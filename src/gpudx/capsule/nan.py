@@ -12,7 +12,7 @@ from gpudx.capsule import raw
 from gpudx.capsule.compare import element_type
 from gpudx.capsule.model import Argument, Capsule
 
-WORDS = struct.Struct("<6Q")
+WORDS = struct.Struct("<7Q")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Origin:
     elements: int
     bits: int  # of an element
     exact: bool
+    before: int = 0  # how many were there before, in all that it can reach
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,10 @@ def seen(folder: Path) -> Seen:
 
 
 def _origin(record: raw.Record) -> Origin:
-    nan, element, count, size, elements, exact = WORDS.unpack(record.data[: WORDS.size])
+    nan, element, count, size, elements, exact, before = WORDS.unpack(record.data[: WORDS.size])
     kernel = record.data[WORDS.size :].decode(errors="replace")
     kind = "NaN" if nan else "infinity"
-    return Origin(kind, kernel, record.a, record.b, record.c, element, count, elements, size * 8, bool(exact))
+    return Origin(kind, kernel, record.a, record.b, record.c, element, count, elements, size * 8, bool(exact), before)
 
 
 def inputs(capsule: Capsule) -> list[str]:
@@ -78,13 +79,18 @@ def _range(capsule: Capsule, one: Argument) -> str:
     kind = element_type(one.type)
     if kind.kind != "f":
         return ""
-    if one.kind == "value":
+    at = int.from_bytes(one.value, "little")
+    buffer = capsule.buffers[one.buffer] if one.buffer is not None else None
+    if capsule.api == "cuda" and one.type.endswith("*"):
+        buffer = next((held for held in capsule.buffers if held.address <= at < held.address + held.size), None)
+    if one.kind == "value" and not one.type.endswith("*"):
         values = np.frombuffer(one.value[: len(one.value) // kind.itemsize * kind.itemsize], dtype=kind)
     else:
-        buffer = capsule.buffers[one.buffer] if one.buffer is not None else None
         if buffer is None or buffer.before is None:
             return ""
-        values = buffer.before[: buffer.size // kind.itemsize * kind.itemsize].view(kind)
+        first = at - buffer.address if capsule.api == "cuda" else 0
+        size = (buffer.size - first) // kind.itemsize * kind.itemsize
+        values = buffer.before[first : first + size].view(kind)
     if not len(values):
         return ""
     finite = values[np.isfinite(values)]

@@ -50,9 +50,9 @@ def main(words: list[str] | None, player_of: Callable[[Asked], Player]) -> int:
     try:
         player = player_of(asked)
         player.play(asked)
-    except (Refused, UserError) as error:
+    except (Refused, UserError, MemoryError) as error:
         result = player.result if player else played.Result()
-        result.problem = str(error)
+        result.problem = str(error) or "there is not enough memory here for what it holds"
         result.write(asked.folder)
         return played.PROBLEM
     return 0

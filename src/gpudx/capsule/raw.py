@@ -44,7 +44,8 @@ MAGIC = b"gdxc"
     SCANNED,
     SYMBOL,
     HASHES,
-) = range(1, 18)
+    OBJECT,
+) = range(1, 19)
 CODES: tuple[CodeKind, ...] = ("source", "il", "binary", "ptx", "cubin", "fatbin")
 VALUE, MEMORY, LOCAL, SVM, NULL, OTHER, UNSET = range(1, 8)
 GIVEN: dict[int, Given] = {
@@ -56,6 +57,7 @@ GIVEN: dict[int, Given] = {
     UNSET: "unset",
 }
 HANDLE = 8
+OBJECT_TYPE = "unsigned long long"  # cudaTextureObject_t and cudaSurfaceObject_t
 GLOBAL, CONSTANT = 1, 3  # address spaces
 
 Typed = tuple[str, str, int]  # type, name, address space
@@ -102,6 +104,7 @@ class _Parts:
     refused: str = ""
     refused_late: str = ""
     unsupported: str = ""
+    objects: dict[int, str] = field(default_factory=dict)  # arguments with the value of a texture or surface object
 
 
 def records(path: Path) -> Iterator[Record]:
@@ -125,7 +128,7 @@ def _captured(path: Path, made_by: str, ending: str, typing: Typing) -> Captured
     parts = _Parts()
     for record in records(path):
         _take(parts, record)
-    problem = parts.unsupported or parts.refused
+    problem = parts.unsupported or parts.refused or _object(parts, typing)
     if not problem and not parts.words:
         problem = "the program ended while the launch was captured"
     if not problem and not parts.codes:
@@ -136,7 +139,7 @@ def _captured(path: Path, made_by: str, ending: str, typing: Typing) -> Captured
 
 def _take(parts: _Parts, record: Record) -> None:
     text = (
-        record.data.decode(errors="replace") if record.kind in (BEGIN, DEVICE, OPTIONS, TYPE, REFUSED, SYMBOL) else ""
+        record.data.decode(errors="replace") if record.kind in (BEGIN, DEVICE, OPTIONS, TYPE, REFUSED, SYMBOL, OBJECT) else ""
     )
     if record.kind == BEGIN:
         parts.api, parts.launch, parts.kernel = record.a, record.b, text
@@ -169,6 +172,8 @@ def _take(parts: _Parts, record: Record) -> None:
         parts.launched = _signed(record.a)
     elif record.kind == ENDED:
         parts.ended = _signed(record.a)
+    elif record.kind == OBJECT:
+        parts.objects[record.a] = text
     elif record.kind == REFUSED:
         if record.a:
             parts.refused_late = text
@@ -190,6 +195,20 @@ def _take_argument(parts: _Parts, record: Record) -> None:
     elif kind == "local":
         made = replace(made, size=record.c)
     parts.arguments[record.a] = made
+
+
+def _object(parts: _Parts, typing: Typing) -> str:
+    """A texture or surface among the arguments. Its number may be that of a size, too: a symbol with types decides."""
+    types = _source_types(parts, typing)
+    for index, what in parts.objects.items():
+        type_ = types.get(index, ("", "", 0))[0]
+        if type_ == OBJECT_TYPE:
+            return f"argument {index} is a {what}, and capsules do not hold textures and surfaces"
+        if not type_:
+            return (
+                f"argument {index} has the value of a {what}, and its type is not known: capsules do not hold textures and surfaces"
+            )
+    return ""
 
 
 def _signed(word: int) -> int:

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,8 @@ def _pushed(best: Capsule, step: Step, fails: Fails, until: float, log: Log) -> 
 
 
 def together(capsule: Capsule) -> Iterator[Capsule]:
-    """Take the same number of elements from a dimension, from numbers and from buffers that have about its extent."""
+    """Take the same share from a dimension, from numbers and from buffers that have about its extent, or a multiple of it: another
+    dimension's extent, or a row for each work-item. Values that index a smaller buffer become smaller with it."""
     shape = capsule.geometry
     for at, extent in enumerate(shape.global_):
         unit = shape.local[at] if shape.local else 1
@@ -78,38 +80,89 @@ def together(capsule: Capsule) -> Iterator[Capsule]:
             keep = max(unit, extent // share // unit * unit)
             less = (extent - keep) // unit * unit
             if less > 0:
-                yield _without(capsule, at, less)
+                many = _without(capsule, at, less, True)
+                indexed = _reindexed(capsule, many)
+                yield from (one for one in (indexed, many) if one is not None)
+                if any(_multiple(number, extent, less) > 1 for number in _sizes(capsule)):
+                    yield _without(capsule, at, less, False)
 
 
-def _without(capsule: Capsule, at: int, less: int) -> Capsule:
+def _without(capsule: Capsule, at: int, less: int, multiples: bool) -> Capsule:
     extent = capsule.geometry.global_[at]
-    arguments = tuple(_less(one, extent, less) for one in capsule.arguments)
-    buffers = tuple(_cut(capsule, one, extent, less) for one in capsule.buffers)
+    arguments = tuple(_less(one, extent, less, multiples) for one in capsule.arguments)
+    buffers = tuple(_cut(capsule, one, extent, less, multiples) for one in capsule.buffers)
     return replace(_grid(capsule, at, extent - less), arguments=arguments, buffers=buffers)
 
 
-def _near(number: int, extent: int, less: int) -> bool:
-    return less < number and abs(number - extent) <= extent // NEAR
+def _multiple(number: int, extent: int, less: int) -> int:
+    """How many times the extent a number is, about; 0: it has nothing to do with it."""
+    times = (number + extent // 2) // extent
+    return times if times and times * less < number and abs(number - times * extent) <= extent // NEAR else 0
 
 
-def _less(one: Argument, extent: int, less: int) -> Argument:
-    size = len(one.value)
-    if one.kind != "value" or size not in (4, 8) or element_type(one.type).kind not in "iu":
+def _taken(number: int, extent: int, less: int, multiples: bool) -> int:
+    times = _multiple(number, extent, less)
+    return times * less if times == 1 or multiples else 0
+
+
+def _sizes(capsule: Capsule) -> list[int]:
+    """Numbers among the arguments, and elements of buffers."""
+    numbers = [number for one in capsule.arguments if (number := _number(one)) is not None]
+    return numbers + [one.size // _element(capsule, one).itemsize for one in capsule.buffers]
+
+
+def _element(capsule: Capsule, one: Buffer) -> np.dtype[Any]:
+    argument = capsule.argument_of(one.number)
+    return element_type(argument.type if argument else "")
+
+
+def _number(one: Argument) -> int | None:
+    if one.kind != "value" or len(one.value) not in (4, 8) or element_type(one.type).kind not in "iu":
+        return None
+    return int.from_bytes(one.value, "little", signed=True)
+
+
+def _less(one: Argument, extent: int, less: int, multiples: bool) -> Argument:
+    number = _number(one)
+    if number is None:
         return one
-    number = int.from_bytes(one.value, "little", signed=True)
-    return (
-        replace(one, value=(number - less).to_bytes(size, "little", signed=True))
-        if _near(number, extent, less)
-        else one
+    return replace(
+        one, value=(number - _taken(number, extent, less, multiples)).to_bytes(len(one.value), "little", signed=True)
     )
 
 
-def _cut(capsule: Capsule, one: Buffer, extent: int, less: int) -> Buffer:
-    argument = capsule.argument_of(one.number)
-    size = element_type(argument.type if argument else "").itemsize
-    if one.parent is not None or one.svm or one.before is None or not _near(one.size // size, extent, less):
+def _cut(capsule: Capsule, one: Buffer, extent: int, less: int, multiples: bool) -> Buffer:
+    size = _element(capsule, one).itemsize
+    if one.parent is not None or one.svm or one.before is None:
         return one
-    return _resized(one, one.size - less * size)
+    return _resized(one, one.size - _taken(one.size // size, extent, less, multiples) * size)
+
+
+def _reindexed(capsule: Capsule, smaller: Capsule) -> Capsule | None:
+    """Integers that reach near the end of a buffer which became smaller: they keep their distance from its end; others begin anew."""
+    sizes = {
+        one.size // size: smaller.buffers[one.number].size // size
+        for one in capsule.buffers
+        if (size := _element(capsule, one).itemsize) and one.size != smaller.buffers[one.number].size
+    }
+    changed, buffers = False, []
+    for one in smaller.buffers:
+        kind = _element(capsule, one)
+        if one.before is None or kind.kind not in "iu" or kind.itemsize < 4:
+            buffers.append(one)
+            continue
+        whole = len(one.before) // kind.itemsize * kind.itemsize
+        values = one.before[:whole].view(kind)
+        highest = int(values.max()) if len(values) else 0
+        count = next((n for n in sizes if abs(highest + 1 - n) <= n // NEAR), 0)
+        if count and int(values.min()) >= 0:
+            left = sizes[count]
+            content = one.before.copy()
+            near_end = values >= count - left // 2
+            content[:whole].view(kind)[:] = np.where(near_end, values - (count - left), values % max(1, left // 2))
+            one, changed = replace(one, before=content), True
+        buffers.append(one)
+    return replace(smaller, buffers=tuple(buffers)) if changed else None
 
 
 def _resized(one: Buffer, size: int) -> Buffer:
@@ -138,6 +191,24 @@ def fewer_items(capsule: Capsule) -> Iterator[Capsule]:
             yield _grid(capsule, at, keep)
             if capsule.api == "opencl":
                 yield _grid(capsule, at, keep, extent - keep)
+
+
+def from_the_front(capsule: Capsule) -> Iterator[Capsule]:
+    """Begin at work-item 0 again, without the elements before: of all buffers that are long enough, or of all but one."""
+    shape = capsule.geometry
+    if len(shape.global_) != 1 or not shape.offset:
+        return
+    (first,), (extent,) = shape.offset, shape.global_
+    able = []
+    for one in capsule.buffers:
+        size = _element(capsule, one).itemsize
+        times = max(1, one.size // size // (first + extent))
+        if one.parent is None and not one.svm and one.before is not None and one.size > times * first * size:
+            able.append(replace(one, size=one.size - times * first * size, before=one.before[times * first * size :].copy()))
+    grid = replace(capsule, geometry=replace(shape, offset=()))
+    for left in (None, *able):
+        changed = {one.number: one for one in able if one is not left}
+        yield replace(grid, buffers=tuple(changed.get(one.number, one) for one in capsule.buffers))
 
 
 # ---- less data ----
@@ -195,6 +266,25 @@ def smaller_buffers(capsule: Capsule) -> Iterator[Capsule]:
             size = size // SMALLEST * SMALLEST
             if SMALLEST <= size < one.size:
                 yield _with(capsule, _resized(one, size))
+
+
+def smaller_indexed(capsule: Capsule) -> Iterator[Capsule]:
+    """The first elements of a buffer that integers index, with smaller integers, and numbers that are its size."""
+    for one in capsule.buffers:
+        size = _element(capsule, one).itemsize
+        count = one.size // size
+        if one.parent is not None or one.svm or one.before is None:
+            continue
+        for share in (64, 8, 2):
+            left = max(4, count // share)
+            if left >= count:
+                continue
+            smaller = _reindexed(capsule, _with(capsule, _resized(one, left * size)))
+            if smaller is not None:
+                numbers = tuple(_less(each, count, count - left, False) for each in smaller.arguments)
+                if numbers != smaller.arguments:
+                    yield replace(smaller, arguments=numbers)
+                yield smaller
 
 
 def zero_values(capsule: Capsule) -> Iterator[Capsule]:
@@ -261,7 +351,9 @@ STEPS: tuple[tuple[str, Step], ...] = (
     ("constant data", zeros),
     ("smaller extents", together),
     ("fewer work-items", fewer_items),
+    ("from the front", from_the_front),
     ("smaller buffers", smaller_buffers),
+    ("smaller indexes", smaller_indexed),
     ("zero arguments", zero_values),
     ("less data", half_zeros),
     ("shorter source", less_source),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudx.model import Cause, Prediction
-from gpudx.model.cause_kinds import COPIES, FENCES, FIXED, IN_KERNEL, MEMORY, ORDER, PROGRAM, THREADS
+from gpudx.model.cause_kinds import COPIES, FENCES, FIXED, IN_KERNEL, LIFETIME, MEMORY, ORDER, PROGRAM, THREADS
 
 CAUSES = (
     Cause(
@@ -311,6 +311,17 @@ the code relies on the threads of a warp running in step.
         about="""Two ranks of a communicator issue different collectives as their Nth one: another kind, size, type, operation or root.
 
 NCCL does not check this. The job hangs, crashes, or goes on with wrong numbers.
+""",
+    ),
+    Cause(
+        id="host-function-data-reused",
+        title="The data of a host function was changed before the function had run",
+        refutes_if="The function had run, and the program knew it, before its data was changed.",
+        fix=("Give each host function data of its own until it has run.",),
+        predicts=(("recorded", "the same data is passed to another host function before anything waits for the first"),),
+        kind=LIFETIME,
+        about="""A host function that is put into a stream runs when the stream reaches it. The program changed the data that it
+passed, for the next function, before that.
 """,
     ),
     Cause(

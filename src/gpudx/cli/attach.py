@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
-from gpudx.cli.options import RecordedPid
+from gpudx.cli.options import AsJson, RecordedPid
 from gpudx.errors import UserError
 
 VARIABLE = "GPUDX_DIR"
@@ -13,6 +15,7 @@ VARIABLE = "GPUDX_DIR"
 
 def command(
     pid: RecordedPid,
+    as_json: AsJson = False,
 ) -> None:
     """Show the launches in flight in a running program, per stream, and what waits behind them.
 
@@ -28,6 +31,10 @@ def command(
     from gpudx.report.safe import clean
 
     now = look(newest(traces_of(pid), pid))
+    if as_json:
+        json.dump(asdict(now), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+        return
     sys.stdout.write("".join(f"{clean(line)}\n" for line in lines(now)))
 
 

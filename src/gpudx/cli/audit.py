@@ -10,7 +10,7 @@ import click
 
 from gpudx import __version__
 from gpudx.cli.declare import Argument, Option
-from gpudx.cli.options import CaseToWrite, ResultFormat
+from gpudx.cli.options import CaseToWrite, FormatJson, ResultFormat
 
 if TYPE_CHECKING:
     from gpudx.evidence.reading import Contents
@@ -26,7 +26,7 @@ def command(
     ] = None,
     case: CaseToWrite = None,
     format: ResultFormat = "terminal",
-    json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
+    as_json: FormatJson = False,
 ) -> None:
     """Show the device code in a file: targets, kernels with registers, spills, stack and shared memory, and problems.
 
@@ -50,7 +50,7 @@ def command(
     if case is not None:
         with new_case(case, "audit") as folder:
             made = written(made, folder)
-    sys.stdout.write(render(made, "json" if json else format, page_here()))
+    sys.stdout.write(render(made, "json" if as_json else format, page_here()))
     if not any(one.images for one in read) or any(finding.id == "no-code-for-target" for finding in made.findings):
         raise click.exceptions.Exit(NOTHING)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from gpudx.cli.declare import Option
-from gpudx.cli.options import CapsuleFile, OnDevice, Trust
+from gpudx.cli.options import AsJson, CapsuleFile, OnDevice, Trust
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ def command(
     rounds: Annotated[int, Option(min=2, max=1000, metavar="N", help="Rounds: each variant runs once in a round.")] = 5,
     ulps: Annotated[int, Option(min=0, metavar="N", help="Accept results that differ by at most N ULP.")] = 0,
     trust: Trust = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare a captured kernel with variants of it: are the results right, and how long does each take?
 
@@ -60,7 +63,9 @@ def command(
     first = found["captured"]
     if not first.times_ns:
         raise UserError(f"{capsule} cannot be replayed: {first.verdict}.")
-    for line in table(list(found.values())):
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in found.values()], indent=1))
+    for line in () if as_json else table(list(found.values())):
         click.echo(line)
     raise click.exceptions.Exit(0 if all(one.correct for one in found.values()) else WRONG)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from gpudx.cli.declare import Option
-from gpudx.cli.options import NewCase, Program, ResultAsJson
+from gpudx.cli.options import Budget, NewCase, Program, ResultAsJson
 from gpudx.cli.speak import say
 from gpudx.cli.times import duration
 from gpudx.errors import UserError
@@ -29,6 +29,7 @@ def command(
     build: Annotated[str, Option(metavar="CMD", help="Shell command that builds the program; `true` if none is needed.")],
     program: Program = None,
     runs: Annotated[int, Option(min=1, metavar="N", help="Runs of each revision; use more for intermittent failures.")] = 1,
+    budget: Budget = "24h",
     timeout: Annotated[
         float | None, Option(parser=duration, metavar="TIME", help="Stop a run after TIME: 30s, 2m.")
     ] = None,
@@ -46,16 +47,18 @@ def command(
 
     The program's path is relative to the current folder. Submodules are not checked out.
 
-    Exit status: 0 if the revision was found, 1 if the revisions that are left could not be judged, 2 if gpudx cannot do what was asked.
+    Exit status: 0 if the revision was found, 1 if the revisions that are left could not be judged or the time was up, 2 if gpudx
+    cannot do what was asked.
     """
     from gpudx.bisect.search import Asked, Bisector
     from gpudx.cli.cases import new_case
+    from gpudx.cli.investigate import budget_seconds
     from gpudx.cli.running import analyse
     from gpudx.lab.trials import Interrupted
 
     if not program:
         raise UserError("There is no command to run: write it after --, as in `gpudx bisect ... -- ./app`.", CANNOT)
-    asked = Asked(good, bad, build, tuple(program), Path.cwd(), runs, timeout)
+    asked = Asked(good, bad, build, tuple(program), Path.cwd(), runs, timeout, budget_seconds(budget))
     try:
         with new_case(case, "bisect") as place:
             made = Bisector(asked, place, analyse, _progress).run()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from gpudx import __version__
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.options import CaseAsJson, Quiet
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def command(
     ask: Annotated[
         bool, Option("--ask", help="Make nvcc and hipcc report the registers and memory of each kernel.")
     ] = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Write the case, print no report.")] = False,
+    quiet: Quiet = False,
+    as_json: CaseAsJson = False,
 ) -> None:
     """Run a build and report faults in the compilers' messages, and each kernel's registers, spills, stack and shared memory.
 
@@ -52,7 +54,7 @@ def command(
         made = _case(done, build, folder)
         casefile.write(made, folder)
     if not quiet:
-        _tell(made)
+        _tell(made, as_json)
     end_like(done)
 
 
@@ -91,13 +93,15 @@ def _outcome(done: Captured) -> Outcome:
     return Outcome("passed", f"The build ended normally {after}.", 0, duration_s=done.duration_s)
 
 
-def _tell(made: Case) -> None:
+def _tell(made: Case, as_json: bool) -> None:
     """The report where there is something to say of kernels, else one line."""
     from gpudx.cli.page import page_of
-    from gpudx.cli.speak import say, write
+    from gpudx.cli.speak import lines, show, shown_on
     from gpudx.report import render
 
-    if made.findings or made.kernels:
-        write(render(made, "terminal", page_of(2)))
+    if as_json:
+        show(render(made, "json"))
+    elif made.findings or made.kernels:
+        show(render(made, "terminal", page_of(shown_on())))
     else:
-        say(f"{NOTHING} case: {made.directory}")
+        show(lines(f"{NOTHING} case: {made.directory}"))

@@ -20,7 +20,7 @@ NONE = 1
 
 def command(
     case: Annotated[Path, Argument(metavar="CASE", help="A case whose diagnosis names a launch.")],
-    output: Annotated[Path | None, Option("--output", "-o", metavar="DIR", help="Write the new case to DIR. [./gpudx-cases/...]")] = None,
+    made: Annotated[Path | None, Option("--case", metavar="DIR", help="Write the new case to DIR. [./gpudx-cases/...]")] = None,
     limit: Annotated[
         str | None, Option("--capture-limit", metavar="SIZE", help="Capture it only if it reaches at most SIZE bytes of memory. [1G]")
     ] = None,
@@ -53,7 +53,7 @@ def command(
     words = list(earlier.command)
     program.find(words)
     say(f"running the program again to capture launch {wanted.launch} of {wanted.kernel}")
-    with new_case(output, words[0]) as directory:
+    with new_case(made, words[0]) as directory:
         told = run_and_tell(words, directory, How(capture=wanted, timeout=timeout), quiet=True)
         found = capturing.collected(told.run, directory, no_data)
     capturing.tell(found, wanted, quiet=False)

@@ -10,7 +10,7 @@ import secrets
 import shutil
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.speak import elsewhere
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def command(
         str | None, Option(metavar="AGE", help="With prune: delete cases older than AGE (12h, 30d, 8w).")
     ] = None,
     as_json: Annotated[bool, Option("--json", help="As JSON.")] = False,
-    as_html: Annotated[bool, Option("--html", help="As a page with groups, trends and a filter.")] = False,
+    as_html: Annotated[bool, Option("--html", help="As a page with groups, trends and a filter, as -o FILE.html.")] = False,
     output: Annotated[
-        Path | None, Option("--output", "-o", metavar="FILE", help="With --html: write it to FILE.")
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write it to FILE.")
     ] = None,
     show: Annotated[bool, Option("--open", help="Open that page in the browser.")] = False,
 ) -> None:
@@ -75,16 +76,31 @@ def command(
         every = store.entries(fingerprint)
     here = [one for one in every if everything or _is_here(one)]
     found = here if fingerprint else index.groups(here)
+    page = not as_json and (as_html or show or (output is not None and output.suffix == ".html"))
+    with elsewhere(None if page else output, quiet=False):
+        _print(found, here, fingerprint, len(every), as_json, page, output, show)
+    if not found:
+        raise click.exceptions.Exit(NONE_LISTED)
+
+
+def _print(
+    found: Sequence[Entry | Group],
+    here: list[Entry],
+    fingerprint: str,
+    known: int,
+    as_json: bool,
+    page: bool,
+    output: Path | None,
+    show: bool,
+) -> None:
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found], indent=1))
     elif not found:
-        click.echo(_nothing(fingerprint, len(every)), err=True)
-    elif as_html or show or output:
+        click.echo(_nothing(fingerprint, known), err=True)
+    elif page:
         _page(here, output, show)
     else:
         _table([_shown(one) for one in found], CASE_COLUMNS if fingerprint else GROUP_COLUMNS)
-    if not found:
-        raise click.exceptions.Exit(NONE_LISTED)
 
 
 def _nothing(fingerprint: str, gone: int) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated
 import click
 
 from gpudx.cli.declare import Option
-from gpudx.cli.options import CaseFolder
+from gpudx.cli.options import AsJson, CaseFolder
 
 BROKEN, NOT_ALL = 1, 3
 
@@ -18,6 +18,7 @@ BROKEN, NOT_ALL = 1, 3
 def command(
     case: CaseFolder,
     contracts: Annotated[Path, Option(metavar="FILE", help="The contracts; docs/contracts.md describes the format.")],
+    as_json: AsJson = False,
 ) -> None:
     """Check every recorded launch against contracts of kernels.
 
@@ -41,12 +42,12 @@ def command(
     from gpudx.contracts.checking import check
     from gpudx.contracts.contracts import read
     from gpudx.report import contracts as stated
-    from gpudx.report import terminal
+    from gpudx.report import render, terminal
 
     wanted = read(contracts)
     whole, processes = load(case)
     checked = check(wanted, processes)
     told = replace(whole, findings=checked.findings, diagnosis=(), instruments=(checked.instrument,))
-    sys.stdout.write(terminal.show(stated.contracts(told), page_here()))
+    sys.stdout.write(render(told, "json") if as_json else terminal.show(stated.contracts(told), page_here()))
     if checked.broken or not checked.complete:
         raise click.exceptions.Exit(BROKEN if checked.broken else NOT_ALL)

@@ -19,6 +19,7 @@ from typing import Any
 import click
 
 HELP_NAMES = ["-h", "--help"]
+OUTPUT, QUIET = "output", "quiet"  # options of every command, unless it has its own of that name
 WIDEST_HELP = 100
 
 
@@ -96,6 +97,12 @@ class _Parameter:
     repeated: bool
 
 
+COMMON = (
+    _Parameter(OUTPUT, Path, Option("--output", "-o", metavar="FILE", help="Write it to FILE."), None, False, False),
+    _Parameter(QUIET, bool, Option("--quiet", "-q", help="Print nothing but errors."), False, False, False),
+)
+
+
 def command_of(
     name: str, function: Callable[..., None], kind: type[click.Command] = Command, **settings: Any
 ) -> click.Command:
@@ -107,17 +114,22 @@ def command_of(
         for one in inspect.signature(function).parameters.values()
         if one.name != context
     ]
+    common = [one for one in COMMON if one.name not in {own.name for own in parameters}]
 
     def call(**values: Any) -> None:
+        from gpudx.cli.speak import elsewhere
+
         for one in parameters:  # click gives tuples, and an empty one where nothing was said
             if one.repeated:
                 values[one.name] = list(values[one.name]) or one.default
-        function(**values, **({context: click.get_current_context()} if context else {}))
+        asked = {one.name: values.pop(one.name) for one in common}
+        with elsewhere(asked.get(OUTPUT), asked.get(QUIET, False)):
+            function(**values, **({context: click.get_current_context()} if context else {}))
 
     return kind(
         name,
         callback=call,
-        params=[_click_parameter(one) for one in parameters],
+        params=[_click_parameter(one) for one in (*parameters, *common)],
         help=inspect.getdoc(function),
         context_settings={"help_option_names": HELP_NAMES, "max_content_width": WIDEST_HELP, **settings},
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import click
 
 from gpudx.cli.declare import Argument, Option
-from gpudx.cli.options import NewCase
+from gpudx.cli.options import CaseAsJson, NewCase
 from gpudx.cli.speak import paragraph, say
 from gpudx.errors import UserError
 
@@ -34,6 +34,7 @@ def command(
     list_them: Annotated[bool, Option("--list", help="List the demos.")] = False,
     case: NewCase = None,
     twin: Annotated[bool, Option("--twin", help="Run the same program without the fault.")] = False,
+    as_json: CaseAsJson = False,
 ) -> None:
     """Build and run a program with a real fault, and diagnose it.
 
@@ -53,7 +54,7 @@ def command(
     name = name or _default()
     if name not in known:
         raise UserError(f"There is no demo {name!r}: choose one of {', '.join(known)}.")
-    _play(known[name], case, twin)
+    _play(known[name], case, twin, as_json)
 
 
 def _list(every: Iterable[Incident]) -> None:
@@ -79,9 +80,9 @@ def _default() -> str:
     return DEFAULT
 
 
-def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
+def _play(incident: Incident, wanted: Path | None, twin: bool, as_json: bool) -> None:
     from gpudx.cli.cases import new_case
-    from gpudx.cli.running import remember, run_and_tell
+    from gpudx.cli.running import remember, run_and_tell, tell
     from gpudx.model.how import Fence, How
 
     paragraph(f"{incident.name}: {incident.title}{' (twin: without the fault)' if twin else ''}")
@@ -96,7 +97,9 @@ def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
             probes=incident.probes,
             extra_env={**built.environment, **incident.environment, **(built.make if incident.script else {})},
         )
-        told = run_and_tell(_command(incident, built, twin), directory, how)
+        told = run_and_tell(_command(incident, built, twin), directory, how, quiet=True)
+    if told.case is not None:
+        tell(told.case, less=1, as_json=as_json)
     remember(told.case, quiet=False)
     _judge(incident, told.case, twin, directory)
 

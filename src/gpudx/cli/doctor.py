@@ -7,13 +7,14 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import click
 
 from gpudx.cli.declare import Option
+from gpudx.cli.options import AsJson
 from gpudx.errors import UserError
 
 NAME_WIDTH = 18
@@ -34,6 +35,7 @@ class Entry:
 
 def command(
     verbose: Annotated[bool, Option("--verbose", "-v", help="List every API call: recorded or not.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what works on this machine, and how to install what is missing.
 
@@ -43,17 +45,21 @@ def command(
 
     Exit status: 0 if the recorder works, else 1.
     """
-    healthy = True
-    states: dict[str, str] = {}
+    entries: list[Entry] = []
     for entry in _everything():
-        _show(entry)
-        states[entry.name] = entry.state
-        healthy = healthy and not (entry.name == "recorder" and entry.state != "found")
-    _show(_demos(states))
-    if verbose:
-        for line in coverage_lines():
+        if not as_json:
+            _show(entry)
+        entries.append(entry)
+    states = {entry.name: entry.state for entry in entries}
+    entries.append(_demos(states))
+    if as_json:
+        calls = {"calls": _schema()["calls"]} if verbose else {}
+        click.echo(json.dumps({"found": [asdict(entry) for entry in entries]} | calls, indent=1))
+    else:
+        _show(entries[-1])
+        for line in coverage_lines() if verbose else ():
             click.echo(line)
-    raise click.exceptions.Exit(0 if healthy else 1)
+    raise click.exceptions.Exit(0 if states["recorder"] == "found" else 1)
 
 
 def _everything() -> Iterator[Entry]:

@@ -50,13 +50,12 @@ class Observer:
         """How it fails: by the most telling of the ways that are known."""
         if self.against:
             return self._devices(capsule)
+        return (self._checked(capsule, STRICT_CHECKS) if self._checkable(capsule) else None) or self._plain(capsule)
+
+    def _checkable(self, capsule: Capsule) -> bool:
         from gpudx.kernel_checks import syntax
 
-        if capsule.api == "opencl" and capsule.code("source") and syntax.available():
-            found = self._checked(capsule, STRICT_CHECKS)
-            if found:
-                return found
-        return self._plain(capsule)
+        return capsule.api == "opencl" and capsule.code("source") is not None and syntax.available()
 
     def fails_so(self, capsule: Capsule, known: Failure) -> bool:
         """Does it fail in this way, and in no other?"""
@@ -66,6 +65,8 @@ class Observer:
             found = self._checked(capsule, STRICT_CHECKS) if known.kind == "checked" else self._plain(capsule)
         if found is None or (found.kind, found.marks) != (known.kind, known.marks):
             return False
+        if known.kind not in ("checked", "devices") and self._checkable(capsule):
+            return self._checked(capsule, STRICT_CHECKS) is None  # it had no fault that they report: a buffer may be too small now
         return found.times <= known.times  # more of them would be another fault: a buffer that is too small for all
 
     def _plain(self, capsule: Capsule) -> Failure | None:

@@ -50,7 +50,7 @@ def search(command: list[str], case_dir: Path, how: How, quiet: bool) -> None:
     if origin is None:
         say(_nothing(seen, how.nan))
         return
-    written = _captured(command, case_dir, how, origin) if origin.exact else None
+    written = _captured(command, case_dir, how, origin) if origin.exact and not origin.before else None
     capsule = written.capsule if written else None
     lines = told(origin, capsule, _line_of(written) if written and written.path else "")
     (case_dir / RESULT).write_text(json.dumps({**asdict(origin), "says": lines}, indent=1) + "\n")
@@ -117,13 +117,14 @@ def _line_of(written: Written) -> str:
     from gpudx.pipeline import diagnose_run
 
     assert written.path is not None and written.capsule is not None
-    if written.capsule.api != "opencl" or not syntax.available():
+    api = written.capsule.api
+    if api == "opencl" and not syntax.available():
         return ""
     with replay.workplace() as folder:
-        words = replay.words(written.path.absolute(), "opencl", folder)
+        words = replay.words(written.path.absolute(), api, folder)
         case_dir = written.path.parent / FOLDER / "checked"
         case_dir.mkdir(parents=True, exist_ok=True)
-        checks = kernel_checked.wanted("nan", written.kernel)
+        checks = kernel_checked.wanted("nan" if api == "opencl" else "ptx:nan", written.kernel)
         how = How(kernel_checks=checks, output=case_dir / "output.txt", extra_env={"PYTHONPATH": ":".join(sys.path)})
         try:
             case = diagnose_run(run_recorded(words, case_dir, how), words, case_dir).case
@@ -144,6 +145,13 @@ def told(origin: Origin, capsule: Capsule | None, line: str) -> list[str]:
         return [
             f"{what} after launch {origin.launch:,} ({origin.kernel}), element {origin.element:,} of {argument}{many}"
         ]
+    if origin.before:
+        return [
+            f"FIRST {origin.kind} THAT A LAUNCH WROTE: launch {origin.of_kernel:,} of {origin.kernel} (launch {origin.launch:,} of the"
+            f" program), element {origin.element:,} of {argument}{many}",
+            f"  {origin.before:,} were in the memory of its arguments before it: the host, a copy, or a launch that was not looked at"
+            " put them there",
+        ]
     lines = [
         f"{what} launch {origin.of_kernel:,} of {origin.kernel} (launch {origin.launch:,} of the program) writes it to element"
         f" {origin.element:,} of {argument}{many}"
@@ -157,7 +165,7 @@ def told(origin: Origin, capsule: Capsule | None, line: str) -> list[str]:
 
 def _nothing(seen: Seen, nan: Nan) -> str:
     if not seen.launches:
-        return "no NaN search: no launch of an OpenCL program was seen"
+        return "no NaN search: no launch was seen"
     blind = f"; {seen.unknown:,} arguments of unknown type were not looked at" if seen.unknown else ""
     every = "" if nan.every == 1 else f" (every {nan.every}th)"
     return (

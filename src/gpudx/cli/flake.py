@@ -149,10 +149,11 @@ def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits, part
     from gpudx.flake.loop import JOURNAL, Flaker
     from gpudx.report.brief import near
     from gpudx.text import plural
+    from gpudx.text.places import shortest
 
     with _lab(place, suite, limits, part) as lab:
         where = f", {lab.places} runs at a time" if lab.places > 1 else ""
-        say(f"{plural(len(suite.tests), 'test')} ({suite.runner}){where}; their output goes to {os.path.relpath(place)}")
+        say(f"{plural(len(suite.tests), 'test')} ({suite.runner}){where}; their output goes to {shortest(place)}")
         flaker = Flaker(suite, lab, place / JOURNAL, limits, batches, _progress)
         result = flaker.run()
     clear_line()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.options import AsJson
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ def command(
     write_baseline: Annotated[
         bool, Option("--write-baseline", help="Accept the current findings as the baseline.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check cases against limits: one line for each gate. Missing evidence fails a gate.
 
@@ -77,7 +80,9 @@ def command(
     for note in dict.fromkeys(note for _, notes in found for note in notes):
         click.echo(f"gpudx: {clean(note)}", err=True)
     judged = gates.judge(wanted, read, place)
-    for one in judged:
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in judged], indent=1))
+    for one in () if as_json else judged:
         click.echo(clean(one.line))
     if not all(one.passed for one in judged):
         raise click.exceptions.Exit(FAILED)

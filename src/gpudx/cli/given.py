@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from gpudx.model import Given
 
-NOT_AGAIN = ("case", "quiet", "as_json")  # there is a case in that place now; the others change nothing about the runs
+NOT_AGAIN = ("case", "quiet", "as_json", "output")  # there is a case in that place now; the others change nothing about the runs
 
 
 def given(context: click.Context) -> Given:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Annotated
 
 from gpudx.cli.declare import Argument
-from gpudx.cli.options import CaseFolder
+from gpudx.cli.options import AsJson, CaseFolder
 
 
 def command(
     case: CaseFolder,
     file: Annotated[Path, Argument(help="The hypotheses; docs/contracts.md describes the format.")],
+    as_json: AsJson = False,
 ) -> None:
     """Report whether a case confirms or refutes each hypothesis in FILE, and why.
 
@@ -39,9 +40,9 @@ def command(
     from gpudx.cli.stating import load
     from gpudx.contracts.hypotheses import read
     from gpudx.contracts.judging import judge
-    from gpudx.report import contracts, terminal
+    from gpudx.report import contracts, render, terminal
 
     wanted = read(file)
     whole, processes = load(case)
     told = replace(whole, hypotheses=judge(wanted, whole, processes))
-    sys.stdout.write(terminal.show(contracts.hypotheses(told), page_here()))
+    sys.stdout.write(render(told, "json") if as_json else terminal.show(contracts.hypotheses(told), page_here()))

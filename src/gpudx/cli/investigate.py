@@ -20,6 +20,7 @@ from gpudx.cli.probing import Probe, probes
 from gpudx.cli.speak import clear_line, hush, renew, say
 from gpudx.cli.times import EXAMPLES, seconds
 from gpudx.errors import UserError
+from gpudx.text.places import shortest
 
 if TYPE_CHECKING:
     from gpudx.investigate.choice import Plan
@@ -196,7 +197,7 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
         casefile.write(with_counts(conclude(first_failing(lab.folder, state), state), state, lab.folder), lab.folder)
 
     with _engine(lab, wanted) as lab:
-        say(f"investigating{_at_a_time(lab)}; the program's output goes to {os.path.relpath(lab.folder)}")
+        renew(f"investigating{_at_a_time(lab)}; the program's output goes to {shortest(lab.folder)}")
         limits = Limits(wanted.budget_s, wanted.runs)
         state = investigate(state, lab, limits, keep, _progress)
         state = with_second_cause(state, lab, limits, keep, _progress)

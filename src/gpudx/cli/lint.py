@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import click
 
 from gpudx import __version__
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.options import AsJson
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ def command(
         list[str] | None, Option(metavar="OPTION", help="Pass an option of the compiler: --option=-ffast-math.")
     ] = None,
     case: Annotated[Path | None, Option(metavar="DIR", help="Write a case to DIR, for gpudx gate.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Find mechanical faults in CUDA, HIP and OpenCL kernel sources. Each is one line, a warning.
 
@@ -41,6 +44,7 @@ def command(
 
     Exit status: 0 if nothing was found, else 1.
     """
+    from gpudx import casefile
     from gpudx.cli.cases import new_case, written
     from gpudx.evidence.reading import read_source
     from gpudx.evidence.sources import lint
@@ -55,7 +59,9 @@ def command(
     if case is not None:
         with new_case(case, "lint") as folder:
             written(_case(files, found), folder)
-    for one in found:
+    if as_json:
+        click.echo(json.dumps([casefile.encode(one) for one in found], indent=1))
+    for one in () if as_json else found:
         place = f"{one.written.file}:{one.written.line}: " if one.written else ""
         click.echo(clean(f"{place}warning: {one.message} [{one.id.removeprefix('lint-')}]"))
     if found:

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.options import CaseAsJson
 from gpudx.errors import UserError
 
 
 def command(
     cases: Annotated[list[Path], Argument(help="The cases, one from each host.")],
     case: Annotated[Path | None, Option(metavar="DIR", help="Write the merged case to DIR. [./gpudx-cases/...]")] = None,
+    as_json: CaseAsJson = False,
 ) -> None:
     """Merge the cases of one job that was recorded on several hosts, and compare its ranks.
 
@@ -36,4 +38,4 @@ def command(
     with new_case(case, "merged") as directory:
         made = merge_cases([one.absolute() for one in cases], directory)
     remember(made, False)
-    tell(made)
+    tell(made, as_json=as_json)

@@ -12,7 +12,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "report": "show the full report of a case: text, page, SARIF, ...",
         "show": "show recorded calls, launches, allocations and errors",
         "attach": "show the launches in flight of a program that is being recorded",
-        "dump": "write the same as JSON",
+        "dump": "the same as attach --json",
         "rule": "explain an id: a detector, cause, experiment or gate",
         "check": "check recorded launches against your contracts for kernels",
         "hypotheses": "check your own hypotheses against a case",

@@ -19,12 +19,12 @@ def page_here() -> Page:
     return page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page(PIPE)
 
 
-def first_screen(case: Case, page: Page) -> str:
-    """The first screen of a case, with lines of kernels that are in no file."""
+def first_screen(case: Case, page: Page, less: int = 0) -> str:
+    """The first screen of a case, with lines of kernels that are in no file; so many lines less, where others follow it."""
     from gpudx.figures import kernel_text
-    from gpudx.report.screen import render
+    from gpudx.report.screen import MOST_ROWS, render
 
-    return render(case, page, kernel_text=kernel_text.of)
+    return render(case, page, kernel_text=kernel_text.of, rows=MOST_ROWS - less)
 
 
 def result(case: Case, as_json: bool) -> str:

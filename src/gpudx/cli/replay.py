@@ -9,7 +9,7 @@ import click
 
 from gpudx.cli import declare
 from gpudx.cli.declare import Option
-from gpudx.cli.options import CapsuleFile
+from gpudx.cli.options import AsJson, CapsuleFile
 from gpudx.cli.run_options import ALONE, FENCE, POISON, SANITIZE, with_value
 from gpudx.errors import UserError
 
@@ -55,6 +55,7 @@ def command(
         str | None, Option(POISON, metavar="[=PATTERN]", help="Fill new memory with a pattern, as gpudx run --poison.")
     ] = None,
     case: Annotated[Path | None, Option(metavar="DIR", help="With --sanitize, --fence or --poison: write the case to DIR.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Run a captured launch alone and compare its results with the captured ones.
 
@@ -82,8 +83,18 @@ def command(
     done = replay.play(held, capsule, device, times, trust)
     if done.how == "cannot":
         raise UserError(f"{capsule} cannot be replayed: {done.problem}.", CANNOT)
-    click.echo("\n".join(told(held, done, ulps)))
+    click.echo(_json(held, done, ulps) if as_json else "\n".join(told(held, done, ulps)))
     raise click.exceptions.Exit(0 if as_captured(held, done, ulps) else DIFFERENT)
+
+
+def _json(held: Capsule, done: Replayed, ulps: int) -> str:
+    """The result without the contents of buffers."""
+    import json
+    from dataclasses import asdict, replace
+
+    kept = asdict(replace(done, outputs={}))
+    del kept["outputs"]
+    return json.dumps({**kept, "as_captured": as_captured(held, done, ulps), "sentences": told(held, done, ulps)}, indent=1)
 
 
 def describe(held: Capsule, path: Path) -> list[str]:
@@ -160,15 +171,32 @@ def told(held: Capsule, done: Replayed, ulps: int) -> list[str]:
     if done.how == "differs" and within(list(done.differences), ulps):
         head = f"EQUAL within {ulps:,} ULP: {held.kernel}{count} {where}"
     lines = [head, *(f"  {sentence(held, one)}" for one in done.differences), *(f"  note: {one}" for one in done.notes)]
-    elsewhere = held.device.title != done.device
-    if done.how == "differs" and elsewhere and not within(list(done.differences), ulps):
-        lines.append(
-            f"  captured on {held.device.title}: a difference between devices points to a driver fault, undefined behaviour in the"
-            " kernel, or another order of floating-point operations"
-        )
-    if done.how in ("crashed", "failed", "differs", "unstable") and not as_captured(held, done, ulps):
+    between = between_devices(held, done) if not as_captured(held, done, ulps) else ""
+    lines += [f"  {between}"] if between else []
+    if between or (done.how in ("crashed", "failed", "differs", "unstable") and not as_captured(held, done, ulps)):
         lines.append("  next: gpudx replay CAPSULE --sanitize")
     return lines
+
+
+def between_devices(held: Capsule, done: Replayed) -> str:
+    """What it means that another device does not do the same; "" on the same device."""
+    there, here = held.device.title, done.device
+    if there == here or done.how == "cannot":
+        return ""
+    if done.how == "differs":
+        return (
+            f"captured on {there}: a difference between devices points to a driver fault, undefined behaviour in the kernel, or another"
+            " order of floating-point operations"
+        )
+    failed_there = held.outcome.ending in ("crashed", "failed", "refused")
+    fails_here = done.how in ("crashed", "failed", "refused", "hung")
+    if failed_there == fails_here or held.outcome.ending == "unknown":
+        return ""
+    bad, good = (there, here) if failed_there else (here, there)
+    return (
+        f"the same launch with the same data fails on {bad} and completes on {good}: this points to undefined behaviour in the kernel,"
+        " or to a driver fault if the checks inside the kernel report nothing"
+    )
 
 
 def _instrumented(

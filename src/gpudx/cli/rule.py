@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from gpudx.cli.declare import Argument
+from gpudx.cli.options import AsJson
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ ROW = re.compile(r"( +\S.*?  +)(\S.*)")  # of a table, or code with a comment
 
 def command(
     name: Annotated[str, Argument(metavar="NAME", help="An id from a report. Without it, list all ids.")] = "",
+    as_json: AsJson = False,
 ) -> None:
     """Explain an id: a detector, a cause, an experiment, a log format, a gate or a lint rule.
 
@@ -35,12 +39,18 @@ def command(
     from gpudx.rules import entries
 
     width = min(page_here().width, WIDEST)
+    if as_json and not name:
+        click.echo(json.dumps([asdict(one) for one in entries()], indent=1))
+        return
     if not name:
         click.echo("\n".join(_listed(entries(), width)))
         return
     found = [one for one in entries() if one.name in (name, f"lint-{name}")]  # findings of lint are printed without it
     if not found:
         raise UserError(_unknown(name))
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in found], indent=1))
+        return
     click.echo("\n\n".join(f"{one.name} ({one.kind})\n\n{_fitted(one.text, width)}" for one in found))
 
 

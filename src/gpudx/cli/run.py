@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudx.cli import run_options
-from gpudx.cli.options import NewCase, Program, Quiet, StopAfter
+from gpudx.cli.options import CaseAsJson, NewCase, Program, Quiet, StopAfter
 from gpudx.cli.probing import Probe, probes
 from gpudx.errors import UserError
 
@@ -54,10 +54,11 @@ def command(
     stall: run_options.Stall = 20.0,
     probe: Probe = None,
     quiet: Quiet = False,
+    as_json: CaseAsJson = False,
 ) -> None:
     """Run a program, unmodified, and report why it failed.
 
-    The program keeps its input, output, terminal and exit status; gpudx writes to stderr only.
+    The program keeps its input, output, terminal and exit status; gpudx writes to stderr only, or to FILE with -o.
 
     \b
         gpudx run -- ./app args...
@@ -111,7 +112,7 @@ def command(
     )
     stated = _stated(contracts, hypotheses, model or [])
     with new_case(case, *words) as directory:
-        told = run_and_tell(words, directory, how, quiet, stated, stall, checked.second)
+        told = run_and_tell(words, directory, how, quiet, stated, stall, checked.second, as_json)
         if taken:
             capturing.tell(capturing.collected(told.run, directory, no_data), taken, quiet)
         if search:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpudx.cli.speak import complain, say, write
+from gpudx.cli.speak import complain, lines, say, show, shown_on
 from gpudx.errors import UserError, keep
 from gpudx.lab.recorded import TRACES, RunResult, run_recorded
 from gpudx.model.how import How
@@ -42,6 +42,7 @@ def run_and_tell(
     stated: Stated | None = None,
     patience_s: float = 0,
     second: Simulator | None = None,
+    as_json: bool = False,
 ) -> Told:
     """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended.
 
@@ -60,7 +61,7 @@ def run_and_tell(
     if case is not None and second is not None:
         case = _second_opinion(case, command, case_dir, replace(how, simulator=second, kernel_checks=None), quiet)
     if case is not None and not quiet:
-        tell(case)
+        tell(case, as_json=as_json)
     return Told(run, case)
 
 
@@ -168,16 +169,21 @@ def _second_opinion(first: Case, command: list[str], case_dir: Path, how: How, q
     return first if second is None else written(simulated_runs.joined(first, second))
 
 
-def tell(case: Case) -> None:
-    """The first screen, or one line, on stderr: stdout belongs to the program."""
+def tell(case: Case, less: int = 0, as_json: bool = False) -> None:
+    """The first screen, or one line, on stderr: stdout belongs to the program. So many lines less, where others follow it."""
     from gpudx.report.brief import needs_report, one_line
 
+    if as_json:
+        from gpudx.report import render
+
+        show(render(case, "json"))
+        return
     if not needs_report(case):
-        say(one_line(case))
+        show(lines(one_line(case)))
         return
     from gpudx.cli.page import first_screen, page_of
 
-    write(first_screen(case, page_of(2)))
+    show(first_screen(case, page_of(shown_on()), less))
 
 
 def remember(case: Case | None, quiet: bool) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import fnmatch
 import itertools
+import json
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -51,6 +52,7 @@ def command(
     first: Annotated[int | None, Option(min=1, metavar="N", help="Only the first N rows.")] = None,
     last: Annotated[int | None, Option(min=1, metavar="N", help="Only the last N rows.")] = None,
     as_csv: Annotated[bool, Option("--csv", help="As CSV, every row.")] = False,
+    as_json: Annotated[bool, Option("--json", help="As JSON, every row.")] = False,
 ) -> None:
     """Show recorded tables: calls, launches, allocations, errors, identity (binaries and libraries), or builds (compiler output
     about kernels).
@@ -70,6 +72,8 @@ def command(
     kept = keep(columns, rows, wanted, failed)
     if as_csv:
         write_csv(columns, cut(kept, first, last))
+    elif as_json:
+        write_json(columns, cut(kept, first, last))
     else:
         write_table(columns, cut(kept, first, last), None if first or last else MOST_WITHOUT_ASKING)
 
@@ -171,6 +175,12 @@ def write_csv(columns: list[str], rows: Iterable[Row]) -> None:
     writer.writerows([full(_text(value)) for value in row] for row in rows)
 
 
+def write_json(columns: list[str], rows: Iterable[Row]) -> None:
+    """A list of objects on stdout, one line for each; nothing is shortened."""
+    lines = (json.dumps(dict(zip(columns, row, strict=True)), default=str) for row in rows)
+    sys.stdout.write("[" + ",\n ".join(lines) + "]\n")
+
+
 def write_table(columns: list[str], rows: Iterable[Row], limit: int | None) -> None:
     """Aligned columns on stdout; at most `limit` rows, and then that there are more."""
     from gpudx.report.safe import clean
@@ -181,7 +191,7 @@ def write_table(columns: list[str], rows: Iterable[Row], limit: int | None) -> N
     for line in [columns, *shown]:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
     if next(remaining, None) is not None:  # not counted: there may be millions
-        print("gpudx: more rows follow: use --first N, --last N, a filter, or --csv.", file=sys.stderr)
+        print("gpudx: more rows follow: use --first N, --last N, a filter, --csv or --json.", file=sys.stderr)
 
 
 def _text(value: Any) -> str:

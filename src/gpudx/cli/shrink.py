@@ -76,30 +76,34 @@ def command(
     final = observer.failure(small) or known
     source = _reproducer(small, target, final)
     if source:
-        click.echo(f"{source}: a C program; build it with: cc {source} -o repro -lOpenCL -lm")
+        click.echo(f"{source}: a C program; build it with: {build_command(small, source)}")
     if issue:
         issue.write_text(issue_text(small, final, source))
         click.echo(f"{issue}: the text of a bug report")
 
 
 def _reproducer(small: Capsule, target: Path, failure: Failure) -> Path | None:
-    from gpudx.backends.opencl.reproducer import c_source
+    from gpudx.backends.cuda import reproducer as cuda
+    from gpudx.backends.opencl import reproducer as opencl
     from gpudx.cli.speak import complain
 
     path = target.with_suffix(".c")
     try:
-        if small.api != "opencl":
-            raise UserError("There is no C reproducer for CUDA launches: give the capsule itself.")
-        path.write_text(c_source(small, path.name, failure.says))
+        maker = opencl if small.api == "opencl" else cuda
+        path.write_text(maker.c_source(small, path.name, failure.says))
     except UserError as error:
         complain(error)
         return None
     return path
 
 
+def build_command(small: Capsule, source: Path | str) -> str:
+    return f"cc {source} -o repro {'-lOpenCL' if small.api == 'opencl' else '-ldl'} -lm"
+
+
 def issue_text(small: Capsule, failure: Failure, source: Path | None) -> str:
     """A bug report: what happens, where, and how to see it."""
-    code = small.code("source")
+    code = small.code("source", "ptx")
     lines = [
         f"# {failure.says[0]}",
         "",
@@ -114,7 +118,7 @@ def issue_text(small: Capsule, failure: Failure, source: Path | None) -> str:
         "",
     ]
     if source:
-        lines += ["## How to see it", "", "```", f"cc {source.name} -o repro -lOpenCL -lm && ./repro", "```", ""]
+        lines += ["## How to see it", "", "```", f"{build_command(small, source.name)} && ./repro", "```", ""]
     if code:
         lines += ["## The kernel", "", "```c", code.data.decode(errors="replace").strip(), "```", ""]
     if source:

@@ -2,14 +2,83 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from gpudx.errors import UserError
 
 COMMAND = re.compile(r": ((?:gpudx|pip) .+)$")
 _quiet = False
+
+
+@dataclass
+class _Elsewhere:
+    """Where a command's result goes instead of stdout, or of stderr if stdout belongs to the program."""
+
+    file: Path | None
+    text: io.StringIO = field(default_factory=io.StringIO)
+
+    def write(self) -> None:
+        if self.file is None:
+            return
+        try:
+            self.file.write_text(self.text.getvalue(), encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise UserError(f"{self.file} cannot be written ({error.strerror}): choose another file with -o FILE.") from None
+
+
+_elsewhere: _Elsewhere | None = None
+
+
+@contextlib.contextmanager
+def elsewhere(file: Path | None, quiet: bool) -> Iterator[None]:
+    """With -o the result of a command goes to a file; with -q only errors are printed."""
+    global _elsewhere
+    if file is None and not quiet:
+        yield
+        return
+    before = (_quiet, _elsewhere)
+    hush(quiet or _quiet)
+    result = _elsewhere = _Elsewhere(file)
+    try:
+        with contextlib.redirect_stdout(result.text) if file else _nowhere():
+            yield
+    except (UserError, KeyboardInterrupt):
+        raise
+    except BaseException:  # how a command gives its exit status
+        result.write()
+        raise
+    else:
+        result.write()
+    finally:
+        quiet, _elsewhere = before
+        hush(quiet)
+
+
+@contextlib.contextmanager
+def _nowhere() -> Iterator[None]:
+    with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
+        yield
+
+
+def show(text: str) -> None:
+    """The result of a command whose stdout belongs to the program."""
+    if _elsewhere is None:
+        write(text)
+        return
+    _elsewhere.text.write(text)
+    _elsewhere.write()  # the command may end with the program's own signal
+
+
+def shown_on() -> int:
+    """The file descriptor that `show` writes to; -1: none that is a terminal."""
+    return 2 if _elsewhere is None else -1
 
 
 def hush(quiet: bool) -> None:
@@ -21,7 +90,13 @@ def hush(quiet: bool) -> None:
 def say(text: str) -> None:
     """One line of our own."""
     if not _quiet:
-        write(_lines(text))
+        write(lines(text))
+
+
+def follow(text: str) -> None:
+    """Text below such a line, as it is."""
+    if not _quiet:
+        write(text)
 
 
 def renew(text: str) -> None:
@@ -49,9 +124,9 @@ def paragraph(text: str) -> None:
         write(_wrapped(text))
 
 
-def _lines(text: str) -> str:
+def lines(text: str) -> str:
     """One line, and on a terminal as many as it needs."""
-    return _wrapped(text) if _is_terminal() else f"gpudx: {text}\n"
+    return _wrapped(text) if _is_terminal() and _elsewhere is None else f"gpudx: {text}\n"
 
 
 def _wrapped(text: str) -> str:
@@ -71,7 +146,7 @@ def complain(error: UserError) -> None:
     """An error that is the user's to fix, as one harmless line."""
     from gpudx.report.safe import clean
 
-    write(_lines(clean(str(error))))
+    write(lines(clean(str(error))))
 
 
 def write(text: str) -> None:

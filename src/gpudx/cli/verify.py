@@ -17,7 +17,7 @@ import click
 
 from gpudx.cli.declare import Option
 from gpudx.cli.options import Budget, NewCase, ResultAsJson
-from gpudx.cli.speak import clear_line, complain, paragraph, renew, say, write
+from gpudx.cli.speak import clear_line, complain, follow, paragraph, renew, say
 from gpudx.cli.times import duration
 from gpudx.errors import UserError
 
@@ -200,7 +200,7 @@ class Live:
         self.clear()
         say(f"{trial.condition}, round {trial.round}: {clean(trial.summary)}")
         for line in tail(self._place / trial.folder, LINES_SHOWN):
-            write(f"  | {clean(line)}\n")
+            follow(f"  | {clean(line)}\n")
 
     def clear(self) -> None:
         """Take the changing line away."""

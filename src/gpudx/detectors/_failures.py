@@ -175,12 +175,16 @@ class Failures:
         return positions[same & (trace.words(positions, 0) == failure.handles.get("queue", 0))]
 
     def stopped_at(self, failure: Failure) -> bool:
-        """Did the failing thread do nothing but tidy up after it?"""
-        trace = self._facts.trace
-        later = np.arange(failure.position + 1, len(trace))
-        later = later[trace.column("tid", later) == failure.tid]
-        tidy = np.array([c.does in CLEANUP or c.api == "note" for c in trace.schema.calls])
-        return bool(tidy[trace.call[later]].all())
+        return only_tidied(self._facts, failure.position, failure.tid)
+
+
+def only_tidied(facts: Facts, position: int, tid: int) -> bool:
+    """Did the failing thread do nothing but tidy up after a call?"""
+    trace = facts.trace
+    later = np.arange(position + 1, len(trace))
+    later = later[trace.column("tid", later) == tid]
+    tidy = np.array([c.does in CLEANUP or c.api == "note" for c in trace.schema.calls])
+    return bool(tidy[trace.call[later]].all())
 
 
 def was_replaced(facts: Facts, position: int) -> bool:

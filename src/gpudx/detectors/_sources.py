@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gpudx.facts import Facts
 from gpudx.facts.given_memory import uses
 from gpudx.facts.host_writers import UNSEEN
+from gpudx.facts.notes import call_before
 from gpudx.facts.objects import FAMILIES, HOST_FAMILIES
 from gpudx.facts.ranges import READ, WRITE
 
@@ -58,11 +59,3 @@ def _pair(facts: Facts, note: int) -> tuple[int, int] | None:
         & (table["position"] < later)
     )
     return (int(rows[-1]), later) if len(rows) else None
-
-
-def call_before(facts: Facts, note: int) -> int:
-    """The last call that the note's thread had begun; -1: none."""
-    trace = facts.trace
-    mine = (trace.column("tid") == trace.column("tid", np.array([note]))[0]) & ~trace.is_note
-    before = np.flatnonzero(mine[:note])
-    return int(before[-1]) if len(before) else -1

@@ -163,7 +163,8 @@ def _steps(known: ArgInfo, size: int, given: int) -> tuple[str, ...]:
     """For a number: which variable to pass."""
     if not known.scalar or known.is_memory or "*" in known.type:
         return ()
-    return (f"Pass {plural(size, 'byte')} of a variable of the type {known.type}; the one that is passed has {given:,}.",)
+    wanted = f"{known.type} ({plural(size, 'byte')})"
+    return (f"Pass the size and address of a variable of type {wanted}: the one that is passed has {given:,}.",)
 
 
 def _effect(status: str | None, size: int, given: int) -> str:

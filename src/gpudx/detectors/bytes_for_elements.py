@@ -13,18 +13,23 @@ Fix it by multiplying with the size of an element.
 
 Reported where the numbers agree: the bytes written from the start are the number of the buffer's elements, nothing else writes the
 rest before a kernel is passed the buffer, and that launch is passed the same number. An error where the element's size is known from the
-kernel's declaration; a warning where it is not, of fills (the kernel may write the buffer anyway), and of variables of a module, which
-programs also set in part.
+kernel's declaration; a warning where it is not, of fills (the kernel may write the buffer anyway), of copies into a buffer that was filled
+as a whole before (the rest may be padding), and of variables of a module, which programs also set in part.
+
+A variable whose elements are known to be aligned to 2, 4 or 8 bytes, from the PTX in the program's file, and that copies from its start
+cut in the middle of an element, is reported, too: an error where the program failed.
 
 Of reads back to the host: each of them takes as many bytes from the start as the buffer has elements, and the last launch before the
-first read may write the buffer, with one work-item for each element of the declared type. A warning where the program passed.
+first read may write the buffer, with one work-item for each element of the declared type, but for rounding up from a number that it is
+passed. At most likely where the program passed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import chain, islice
+from dataclasses import replace
+from itertools import chain, combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +40,12 @@ from gpudx.facts import Facts
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.given_memory import uses
+from gpudx.facts.kernel_code import alignment_of
 from gpudx.facts.objects import KINDS
+from gpudx.facts.symbols import pretty
 from gpudx.model import Cause, Evidence, Finding, Severity
 from gpudx.model.cause_kinds import FIXED
-from gpudx.text import plural
+from gpudx.text import plural, several
 
 ID = "bytes-for-elements"
 NEEDS_EVERY_CALL = True
@@ -52,12 +59,19 @@ CAUSE = Cause(
 )
 LEAST = 16  # bytes: smaller numbers agree by chance
 ELEMENTS = (2, 4, 8, 16)
+NOT_SHOWN = "The program read back as many bytes as the buffer has elements; that it needs the rest is not shown."
 LIKELY = (4, 8)  # where no declaration says it
+MOST_COUNTS = 4
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
-    """One finding per buffer and per variable."""
-    yield from islice(chain(_buffers(facts), _variables(facts), _read_back(facts, run)), MOST)
+    """One finding per line and kernel, else per buffer and per variable; repeats are counted."""
+    found: dict[object, Finding] = {}
+    for one in islice(chain(_buffers(facts), _variables(facts, run), _read_back(facts, run)), MOST):
+        place = one.site and (one.site.source or one.site.number)
+        before = found.get((place, one.facts))
+        found[place, one.facts] = replace(before, count=before.count + one.count) if before else one
+    yield from found.values()
 
 
 def _buffers(facts: Facts) -> Iterator[Finding]:
@@ -74,15 +88,26 @@ def _written_in_part(facts: Facts) -> NDArray[np.int64]:
     table, objects = uses(facts), facts.objects.table
     kinds = np.isin(objects["kind"], [KINDS.index("buffer"), KINDS.index("memory")])
     whole = kinds & (objects["size"] >= LEAST * 2) & (objects["host_ptr"] == 0)
-    writes = table[whole[table["object"]] & (table["argument"] < 0) & ((table["how"] & WRITE) != 0)]
+    writes = _after_fills(facts, table[whole[table["object"]] & (table["argument"] < 0) & ((table["how"] & WRITE) != 0)])
     last = np.zeros(len(objects), np.uint64)
     np.maximum.at(last, writes["object"], writes["end"].astype(np.uint64))
     fits = np.any([last * np.uint64(one) == objects["size"] for one in ELEMENTS], axis=0)
     return np.flatnonzero(whole & fits & (last >= LEAST))
 
 
+def _after_fills(facts: Facts, writes: NDArray[np.void]) -> NDArray[np.void]:
+    """Without the fills of whole buffers that come before a copy into them: they only prepare the memory."""
+    fills = np.array([call.does == "fill" for call in facts.trace.schema.calls])[facts.trace.call[writes["position"]]]
+    last_copy = np.full(len(facts.objects.table), -1, np.int64)
+    np.maximum.at(last_copy, writes["object"][~fills], writes["position"][~fills])
+    whole = (writes["begin"] == 0) & (writes["end"] >= facts.objects.table["size"][writes["object"]])
+    return writes[~(fills & whole & (writes["position"] < last_copy[writes["object"]]))]
+
+
 def _buffer(facts: Facts, obj: int, mine: NDArray[np.void], use: np.void) -> Finding | None:
-    written = _first_part(mine, int(facts.objects.table["size"][obj]))
+    writes = _host_writes(mine)
+    kept = _after_fills(facts, writes)
+    written = _first_part(kept, int(facts.objects.table["size"][obj]))
     if written is None or int(written["position"]) > int(use["position"]) or int(use["begin"]):
         return None
     if (mine["argument"] >= 0)[mine["position"] < use["position"]].any():
@@ -99,7 +124,8 @@ def _buffer(facts: Facts, obj: int, mine: NDArray[np.void], use: np.void) -> Fin
         return None
     fill = facts.trace.info(int(written["position"])).does == "fill"
     site, taken = facts.sites.at(int(written["position"])), facts.sites.at(int(use["position"]), argument=int(use["argument"]))
-    severity: Severity = "error" if known and not fill else "warning"
+    filled = len(kept) < len(writes)
+    severity: Severity = "error" if known and not fill and not filled else "warning"
     label, size = facts.objects.label(obj), int(facts.objects.table["size"][obj])
     return Finding(
         id=ID,
@@ -109,7 +135,10 @@ def _buffer(facts: Facts, obj: int, mine: NDArray[np.void], use: np.void) -> Fin
             f"elements, which kernel {taken.kernel} is passed as argument {index}: the call takes bytes."
         ),
         evidence=(
-            Evidence(f"nothing else wrote {label} before launch {taken.launch}", (site.number, taken.number)),
+            Evidence(
+                f"nothing else wrote {label} before launch {taken.launch}" + (", but for a fill before the copy" if filled else ""),
+                (site.number, taken.number),
+            ),
             Evidence(f"{count:,} x {element} bytes = {size:,}, the size of {label}", (site.number,)),
             Evidence(f"launch {taken.launch} was passed {count:,} as argument {index}", (taken.number,)),
         ),
@@ -121,9 +150,12 @@ def _buffer(facts: Facts, obj: int, mine: NDArray[np.void], use: np.void) -> Fin
     )
 
 
-def _first_part(mine: NDArray[np.void], size: int) -> np.void | None:
+def _host_writes(mine: NDArray[np.void]) -> NDArray[np.void]:
+    return mine[(mine["argument"] < 0) & ((mine["how"] & WRITE) != 0)]
+
+
+def _first_part(writes: NDArray[np.void], size: int) -> np.void | None:
     """The write from the start, where it is all that the host ever wrote, and as many bytes as there are elements."""
-    writes = mine[(mine["argument"] < 0) & ((mine["how"] & WRITE) != 0)]
     if not len(writes) or writes["begin"].any() or len(np.unique(writes["end"])) != 1:
         return None
     count = int(writes["end"][0])
@@ -138,23 +170,75 @@ def _argument_with(facts: Facts, launch: int, number: int) -> int | None:
     return None
 
 
-def _variables(facts: Facts) -> Iterator[Finding]:
+def _is_passed(facts: Facts, launch: int, number: int) -> bool:
+    """Is the launch passed the number, or two numbers with this product? Then it can be rounded up from it."""
+    given = [bytes(one["bytes"]) for one in facts.launches.values(launch) if int(one["object"]) < 0]
+    numbers = [int.from_bytes(one, "little") for one in given if len(one) in (4, 8)]
+    return number in numbers or any(one * other == number for one, other in combinations(numbers, 2))
+
+
+def _variables(facts: Facts, run: Run) -> Iterator[Finding]:
     """Of a variable of a module there may be several objects, one for each time that its address was asked for."""
     table, objects = uses(facts), facts.objects.table
     variables = facts.objects.rows_of("global")
     variables = variables[objects["size"][variables] >= LEAST * 2]
     for handle in np.unique(objects["handle"][variables]).tolist():
         rows = variables[objects["handle"][variables] == handle]
-        mine = table[np.isin(table["object"], rows)]
-        written = _first_part(mine, int(objects["size"][rows[0]]))
-        later = written is not None and (facts.launches.position > int(written["position"])).any()
-        if written is not None and later and int(objects["size"][rows[0]]) // int(written["end"]) in LIKELY:
+        writes, size = _host_writes(table[np.isin(table["object"], rows)]), int(objects["size"][rows[0]])
+        written = _first_part(writes, size)
+        if written is not None and _is_used_after(facts, written) and size // int(written["end"]) in LIKELY:
             yield _variable(facts, int(rows[-1]), written)
+        elif (cut := _cut(facts, int(rows[-1]), writes)) is not None:
+            yield _cut_variable(facts, run, int(rows[-1]), *cut)
+
+
+def _is_used_after(facts: Facts, written: np.void) -> bool:
+    return bool((facts.launches.position > int(written["position"])).any())
+
+
+def _cut(facts: Facts, obj: int, writes: NDArray[np.void]) -> tuple[NDArray[np.void], int] | None:
+    """The writes from the start that end inside an element, and the bytes of one; None where others write the rest, or it is not known."""
+    if not len(writes) or writes["begin"].any() or not (writes["end"] & np.uint64(1)).any():
+        return None
+    element = alignment_of(facts, _name_of(facts, obj))
+    if element not in (2, *LIKELY):
+        return None
+    fits = (writes["end"] * np.uint64(element) <= facts.objects.table["size"][obj]).all()
+    cut = writes[writes["end"] % np.uint64(element) != 0]
+    return (cut, element) if fits and _is_used_after(facts, cut[0]) else None
+
+
+def _name_of(facts: Facts, obj: int) -> str:
+    return facts.trace.array(int(facts.objects.table["born"][obj]), "name").rstrip(b"\0").decode("utf-8", "replace")
+
+
+def _cut_variable(facts: Facts, run: Run, obj: int, cut: NDArray[np.void], element: int) -> Finding:
+    site, size, count = facts.sites.at(int(cut["position"][0])), int(facts.objects.table["size"][obj]), int(cut["end"][0])
+    name, label = _name_of(facts, obj), pretty(_name_of(facts, obj))
+    counts = several([f"{one:,}" for one in dict.fromkeys(cut["end"].tolist())], MOST_COUNTS)
+    calls = tuple(one + 1 for one in cut["position"].tolist()[:MOST_COUNTS])
+    return Finding(
+        id=ID,
+        severity="error" if run.failed else "warning",
+        message=(
+            f"{site.call} (call {site.number}) wrote {plural(count, 'byte')} of variable {label}, whose elements have {element}: that is "
+            f"{count // element} of them and a part of the next. The call takes bytes; {count:,} elements are {count * element:,} bytes."
+        ),
+        evidence=(
+            Evidence(f"the PTX of the program aligns {label} to {element} bytes, and it has {size:,}", (site.number,)),
+            Evidence(f"the host wrote nothing else of {label} than its first {counts} bytes", calls),
+        ),
+        site=site,
+        count=len(cut),
+        allocation=allocation_of(facts, obj),
+        causes=(ID,),
+        facts=(("call", site.call), ("variable", name)),
+    )
 
 
 def _variable(facts: Facts, obj: int, written: np.void) -> Finding:
     site, size, count = facts.sites.at(int(written["position"])), int(facts.objects.table["size"][obj]), int(written["end"])
-    name = facts.trace.array(int(facts.objects.table["born"][obj]), "name").rstrip(b"\0").decode("utf-8", "replace")
+    name = _name_of(facts, obj)
     label = f"variable {name}" if name else facts.objects.label(obj)
     element = size // count
     return Finding(
@@ -199,13 +283,16 @@ def _read(facts: Facts, run: Run, obj: int, reads: NDArray[np.void]) -> Finding 
     if launch is None or declared is None or declared.element is None or declared.element * count != size:
         return None
     items = math.prod(n for n in facts.launches.geometry(launch)[0] if n)
-    if items != count:
+    if items != count and not (count < items < 2 * count and _is_passed(facts, launch, count)):
         return None
     site, wrote = facts.sites.at(position), facts.sites.at(int(launched["position"][-1]), argument=int(launched["argument"][-1]))
-    label, element = facts.objects.label(obj), declared.element
+    label, element, more = facts.objects.label(obj), declared.element, "" if items == count else " and some to fill groups"
     return Finding(
         id=ID,
-        severity="error" if run.failed else "warning",
+        severity="error",
+        certainty="recorded" if run.failed else "observed",
+        attribution="this" if run.failed else "probable",
+        because="" if run.failed else NOT_SHOWN,
         message=(
             f"{site.call} (call {site.number}) read back {count:,} of {size:,} bytes of {label}; {count:,} is its number of "
             f"{element}-byte elements: the call takes bytes."
@@ -213,8 +300,8 @@ def _read(facts: Facts, run: Run, obj: int, reads: NDArray[np.void]) -> Finding 
         evidence=(
             Evidence(f"{count:,} x {element} bytes = {size:,}, the size of {label}", (site.number,)),
             Evidence(
-                f"kernel {wrote.kernel} (launch {wrote.launch}) has {count:,} work-items, one for each element of {label}, which it is "
-                f"passed as argument {wrote.argument} ({declared.type} {declared.name})",
+                f"kernel {wrote.kernel} (launch {wrote.launch}) has {items:,} work-items, one for each element of {label}{more}, "
+                f"which it is passed as argument {wrote.argument} ({declared.type} {declared.name})",
                 (wrote.number,),
             ),
             Evidence(f"the last {plural(size - count, 'byte')} of {label} were never read back", (site.number,)),

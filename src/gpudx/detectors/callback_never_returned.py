@@ -34,10 +34,10 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._in_flight import maker_of
 from gpudx.detectors._words import placed, site_of, sites_of
-from gpudx.detectors.hang import PATIENCE_S, is_stopped, is_wait, waited
+from gpudx.detectors.hang import PATIENCE_S, is_stopped, waited
 from gpudx.facts import Facts
 from gpudx.facts.callbacks import OpenCallback, open_callbacks
-from gpudx.facts.stuck import work_name
+from gpudx.facts.stuck import is_wait, work_name
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
 

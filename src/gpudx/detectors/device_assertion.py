@@ -34,13 +34,13 @@ CAUSE = Cause(
     refutes_if="The driver printed no assertion, or one of another kernel.",
     fix=(
         "Look at the named line: compare the condition with the arguments of the launch and the contents of its buffers.",
-        "In PyTorch an index outside of a table is the usual reason: check indices against the table's size on the host.",
     ),
     predicts=(("recorded", "the driver prints the assertion and the next wait fails"),),
     settled_by="the values that the condition compares, printed before the launch",
     kind=FIXED,
     tells="condition",
 )
+IN_TORCH = "In PyTorch an index outside of a table is the usual reason: check indices against the table's size on the host."
 ONLY = ", and only this launch could have hit it"
 WHICH = "; it is not known which launch hit it first"
 
@@ -68,6 +68,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         site=_at(site, first.source) if site else None,
         others=others,
         causes=(ID,),
+        steps=(*CAUSE.fix, IN_TORCH) if "libtorch" in facts.trace.maps else (),
         scope="symptom" if facts.tellings.of("index") else "fault",  # then the value that the condition is about is known
         facts=(("condition", first.condition), ("source", first.source.rpartition("/")[2])),
         certainty="observed",

@@ -2,7 +2,7 @@
 
 Launches return before they run. A fault on the device is reported by whatever call comes next, and by every call after that: a
 copy, a launch of another kernel, a library's start. That call is not at fault; if it is a copy whose memory is live and large
-enough, the report says so. The fault is in work that no successful wait had shown to be complete: the interval from the last
+enough, the report shows this. The fault is in work that no successful wait had shown to be complete: the interval from the last
 such wait to the report.
 
 Example:

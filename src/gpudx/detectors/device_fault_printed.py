@@ -27,7 +27,6 @@ from typing import Literal
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.detectors._device_errors import NULL as NULL_GIVEN
 from gpudx.detectors._device_errors import Suspect, interval, suspect
 from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._undersized import object_of, shortages
@@ -39,6 +38,7 @@ from gpudx.detectors.host_pointer_on_device import ID as HOST
 from gpudx.facts import Facts, Fault
 from gpudx.facts.aimed import Aim, of_graph, of_launch
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.null_words import NullWord, null_words
 from gpudx.facts.running import completed, graphs_at_fault, running_at_fault, whole
 from gpudx.model import Access, Evidence, Finding, Site
 from gpudx.text import plural
@@ -89,7 +89,7 @@ def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
     place = _place(facts, fault, position, suspects)
     given = [s for s in suspects if _pointer(facts, fault, s.launch, place) is not None]
     aim = _aim(facts, fault, running) if place.object < 0 else None
-    guilty = suspects[0] if alone else _aiming(facts, aim, suspects) if aim else _guilty(given, suspects, place)
+    guilty = suspects[0] if alone else _aiming(facts, aim, suspects) if aim else _guilty(facts, given, suspects, place)
     place = _in_use(facts, guilty, _aimed_place(aim, _of_another(facts, guilty, place)))
     inside = None if guilty or aim else _in_graph(facts, running, place)
     site = _site(facts, fault, guilty, place) if guilty else _graph(facts, aim) if aim else inside
@@ -98,7 +98,7 @@ def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
     finding = Finding(
         id=ID,
         severity="error",
-        message=_message(fault, place, site, order or _size(facts, guilty, place), running, aim),
+        message=_message(facts, fault, place, site, order or _size(facts, guilty, place), running, aim),
         evidence=tuple(_evidence(facts, fault, place, given, running, aim)),
         site=site,
         others=tuple(_site(facts, fault, s, place) for s in (given or suspects[::-1])[:SHOWN] if s is not guilty),
@@ -146,7 +146,7 @@ def _running(facts: Facts, position: int) -> _Running:
 
 def _place(facts: Facts, fault: Fault, position: int, suspects: list[Suspect]) -> _Place:
     if fault.address < fault.bytes:
-        return _Place("that of a null pointer", NULL)
+        return _first_page(facts, fault, suspects)
     fenced = _fenced(facts, fault)
     if fenced:
         return fenced
@@ -163,6 +163,20 @@ def _place(facts: Facts, fault: Fault, position: int, suspects: list[Suspect]) -
     if place.object < 0 or _is_meant(facts, fault, suspects, distance, place.object):
         return place
     return _Place(f"at least {plural(distance, 'byte')} from all memory that was passed", OUTSIDE)
+
+
+def _first_page(facts: Facts, fault: Fault, suspects: list[Suspect]) -> _Place:
+    """The page of a null pointer. NVIDIA's driver also writes page 0 where it kept no address (seen with driver 580 for a write past the
+    end of 2.9 GB): then only a launch that was passed null shows that one was followed."""
+    if not fault.said or any(null_words(facts, one.launch) for one in suspects):
+        return _Place("that of a null pointer", NULL)
+    return _Place("page 0, and no launch that may have been running was passed null", UNKNOWN)
+
+
+def _null_field(facts: Facts, launch: int) -> NullWord | None:
+    """The only null that a launch was passed."""
+    words = null_words(facts, launch)
+    return words[0] if len(words) == 1 else None
 
 
 def _is_meant(facts: Facts, fault: Fault, suspects: list[Suspect], distance: int, row: int) -> bool:
@@ -261,12 +275,12 @@ def _given(facts: Facts, launch: int, writes: bool = False) -> set[int]:
     return {int(pointers.object[row]) for row in rows if int(pointers.index[row]) not in const or pointers.inside[row]}
 
 
-def _guilty(given: list[Suspect], suspects: list[Suspect], place: _Place) -> Suspect | None:
+def _guilty(facts: Facts, given: list[Suspect], suspects: list[Suspect], place: _Place) -> Suspect | None:
     """The only launch that was passed the memory; else the first whose own numbers do not fit it, or the only one that was passed null."""
     if len(given) == 1:
         return given[0]
     if place.cause == NULL:
-        null = [s for s in suspects if s.weight & NULL_GIVEN]
+        null = [s for s in suspects if null_words(facts, s.launch)]
         return null[0] if len(null) == 1 else None
     odd = [s for s in given if s.object == place.object and s.weight]
     return odd[0] if odd else None
@@ -275,8 +289,9 @@ def _guilty(given: list[Suspect], suspects: list[Suspect], place: _Place) -> Sus
 def _site(facts: Facts, fault: Fault, one: Suspect, place: _Place) -> Site:
     pointers, row = facts.launches.pointers, _pointer(facts, fault, one.launch, place)
     index, value = (None, None) if row is None else (int(pointers.index[row]), int(pointers.value[row]))
-    if place.cause == NULL and one.weight & NULL_GIVEN:
-        index, value = one.argument, 0
+    null = _null_field(facts, one.launch) if place.cause == NULL else None
+    if null is not None:
+        index, value = null.argument, 0
     return facts.sites.at(int(facts.launches.position[one.launch]), argument=index, value=value)
 
 
@@ -302,19 +317,29 @@ def _aimed_place(aim: Aim | None, place: _Place) -> _Place:
 # ---- words ----
 
 
-def _message(fault: Fault, place: _Place, site: Site | None, more: str, running: _Running, aim: Aim | None) -> str:
+def _message(
+    facts: Facts, fault: Fault, place: _Place, site: Site | None, more: str, running: _Running, aim: Aim | None
+) -> str:
     where = f"The device faulted at page {fault.address:#x}, {place.text}"
     if site and aim:
         return f"{where}; {_who(site, aim)} reaches it with its own numbers: {aim.text}."
     if site and site.launch is None:
         node = f"kernel {site.kernel} of the graph launched by call {site.number}"
         return f"{where}; {node} was passed it as argument {site.argument}."
+    if site and place.cause == NULL:
+        return f"{where}; launch {site.launch} of kernel {site.kernel} was running{_passed_null(facts, running, site)}."
     if site and site.argument is not None:
         it = "an address there" if place.cause == HOST else "it"
         return f"{where}; launch {site.launch} of kernel {site.kernel} was passed {it} as argument {site.argument}{more}."
     if site:
         return f"{where}; launch {site.launch} of kernel {site.kernel} was running."
     return f"{where}; {plural(running.count, 'launch', 'launches')} may have been running."
+
+
+def _passed_null(facts: Facts, running: _Running, site: Site) -> str:
+    launch = next((one.launch for one in running.suspects if one.launch + 1 == site.launch), None)
+    null = None if launch is None else _null_field(facts, launch)
+    return f", and {null.name} was null" if null else ""
 
 
 def _in_graph(facts: Facts, running: _Running, place: _Place) -> Site | None:

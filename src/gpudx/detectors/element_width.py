@@ -15,6 +15,9 @@ Reported only if all of this holds: each work-item uses the argument at its own 
 used; every buffer that the host fills for such an argument is exactly twice as large as the launch needs; the other buffers of
 such arguments are exactly as large as it needs, or twice; and nothing else uses the buffers. An error in a program that fails
 by its exit status, else a warning.
+
+Also reported, whatever the kernel does with it, where the words of an upload that the recorder kept are plausible as doubles and not as
+floats: the lower half of a double is noise, with exponents that no data has.
 """
 
 from __future__ import annotations
@@ -23,11 +26,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.facts import Facts
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.contents import contents
 from gpudx.facts.given_memory import uses
 from gpudx.facts.kernels import ArgInfo
 from gpudx.model import Cause, Evidence, Finding, Site
@@ -49,6 +54,10 @@ MOST_USES = 256  # of a buffer; with more nothing is said
 LEAST = 16  # elements: fewer fit by chance
 WIDER = {"float": "double", "int": "long", "uint": "ulong"}
 NUMPY = {"float": "np.float32", "int": "np.int32", "uint": "np.uint32"}
+LOWEST, HIGHEST = 1e-12, 1e12  # what data of programs is between
+SHOWN = 3
+SMALL = 1 << 16  # lower halves that are integers, or zero
+BY_CONTENT = "The words of the upload are plausible as doubles and not as floats; no type of the program's own data was recorded."
 BECAUSE = "Half of what was uploaded is never read, so the rest has another type; it is not shown that the program failed because of it."
 
 
@@ -70,6 +79,13 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per kernel: of its first launch that shows it."""
     if facts.trace.gaps:
         return
+    by_content = list(_by_content(facts))
+    yield from by_content
+    known = {finding.site.kernel for finding in by_content if finding.site}
+    yield from (finding for finding in _by_size(facts, run) if not (finding.site and finding.site.kernel in known))
+
+
+def _by_size(facts: Facts, run: Run) -> Iterator[Finding]:
     launches = facts.launches
     functions = facts.kernels.functions(launches.kernel_row).copy()
     functions[launches.status != 0] = -1
@@ -164,6 +180,84 @@ def _uses_half(facts: Facts, position: int, argument: int, count: int) -> bool:
     info = facts.launches.info(row)
     declared = info.args.get(argument) if info else None
     return declared is not None and declared.element == NARROW and declared.name in _own_id_only(facts, row)
+
+
+# ---- what was uploaded ----
+
+
+def _by_content(facts: Facts) -> Iterator[Finding]:
+    """One finding per kernel and argument: of the first launch that is given the upload."""
+    seen: set[tuple[str, int]] = set()
+    for upload, words in contents(facts):
+        if not looks_double(words):
+            continue
+        for position, argument, memory in _given_to(facts, upload):
+            row = facts.launches.at_position(position)
+            info = facts.launches.info(row) if row is not None else None
+            declared = info.args.get(argument) if info else None
+            key = (facts.launches.name(row) if row is not None else "", argument)
+            if row is None or declared is None or declared.type.rstrip("* 234816") != "float" or key in seen:
+                continue
+            seen.add(key)
+            yield _of_content(facts, row, declared, memory, upload, words)
+
+
+def looks_double(words: NDArray[np.uint64]) -> bool:
+    """Are all words ordinary doubles, and many of their halves no ordinary floats? Pairs of a small integer and a float are no noise."""
+    values, low = words.view(np.float64), (words & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+    if len(words) < LEAST // 2 or not np.isfinite(values).all() or (low < SMALL).mean() > 0.5:
+        return False
+    sizes = np.abs(values[values != 0])
+    plausible = len(sizes) >= len(values) // 2 and bool(((sizes > LOWEST) & (sizes < HIGHEST)).all())
+    return plausible and bool(_is_odd(words).mean() >= 0.25) and len(np.unique(low)) > len(low) // 3
+
+
+def _is_odd(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Words whose lower half is no ordinary float."""
+    floats = np.abs((words & np.uint64(0xFFFFFFFF)).astype(np.uint32).view(np.float32).astype(np.float64))
+    return ~np.isfinite(floats) | ((floats != 0) & ((floats < LOWEST) | (floats > HIGHEST)))
+
+
+def _given_to(facts: Facts, upload: int) -> Iterator[tuple[int, int, int]]:
+    """Launches that are the first to use what a call uploaded: position, argument, buffer."""
+    table, objects = uses(facts), facts.objects.table
+    filled = {int(one) for one in table["object"][(table["position"] == upload) & ((table["how"] & WRITE) != 0)]}
+    filled |= {int(one) for one in np.flatnonzero((objects["born"] == upload) & (objects["host_ptr"] != 0))}
+    for memory in filled:
+        later = table[(table["object"] == memory) & (table["position"] > upload)]
+        for use in later[:1]:
+            if use["argument"] >= 0:
+                yield int(use["position"]), int(use["argument"]), memory
+
+
+def _of_content(facts: Facts, row: int, declared: ArgInfo, memory: int, upload: int, words: NDArray[np.uint64]) -> Finding:
+    site, filled = facts.sites.at(int(facts.launches.position[row]), argument=declared.index), facts.sites.at(upload)
+    size, odd = int(facts.objects.table["size"][memory]), np.flatnonzero(_is_odd(words))[:SHOWN]
+    halves = (words & np.uint64(0xFFFFFFFF)).astype(np.uint32).view(np.float32)
+    shown = [", ".join(f"{one:.4g}" for one in some[odd]) for some in (words.view(np.float64), halves)]
+    name, where = f"`{declared.name}`", f" at {filled.source.rpartition('/')[2]}" if filled.source else ""
+    return Finding(
+        id=ID,
+        severity="error",
+        message=(
+            f"Kernel {site.kernel} (launch {site.launch}) reads argument {declared.index} {name} as float, and {filled.call}{where} "
+            f"uploaded doubles: the data makes sense as 8-byte numbers ({shown[0]}), not as 4-byte ones ({shown[1]})."
+        ),
+        evidence=(
+            Evidence(f"{filled.call}{where} filled {facts.objects.label(memory)}, which has {size:,} bytes: {size // WIDE:,} x {WIDE}"),
+            Evidence(f"{len(words)} words of the upload were kept, and all of them are ordinary doubles", (filled.number,)),
+        ),
+        site=site,
+        others=(filled,),
+        allocation=allocation_of(facts, memory),
+        causes=(ID,),
+        certainty="observed",
+        attribution="probable",
+        because=BY_CONTENT,
+        root=filled,
+        steps=(f"Convert {name} to float before the upload (numpy: `array.astype(np.float32)`), or declare `double *` in the kernel.",),
+        facts=(("kernel", site.kernel or "?"), ("arguments", str(declared.index))),
+    )
 
 
 # ---- words ----

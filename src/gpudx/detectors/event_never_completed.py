@@ -31,10 +31,10 @@ from gpudx.detectors import Run
 from gpudx.detectors._in_flight import maker_of, pending
 from gpudx.detectors._user_events import MOST_COMMANDS, forgotten_events, held_by_program, signals, user_events
 from gpudx.detectors._words import of_kind, placed, site_of, sites_of
-from gpudx.detectors.hang import is_stopped, is_wait, waited
+from gpudx.detectors.hang import is_stopped, waited
 from gpudx.facts import Facts
 from gpudx.facts.callbacks import Waiting, waiting_callbacks
-from gpudx.facts.stuck import work_name
+from gpudx.facts.stuck import is_wait, work_name
 from gpudx.model import Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural, several

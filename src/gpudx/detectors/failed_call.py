@@ -48,7 +48,7 @@ def _finding(facts: Facts, run: Run, failure: Failure) -> Finding:
     of = f" for kernel {site.kernel}" if site.kernel else ""
     evidence = (
         Evidence(f"{site.call} returned {site.status}: {told(values_of(facts, failure.position))}", (site.number,)),
-        Evidence(f"after call {site.number}, its thread made only cleanup calls", (site.number,)),
+        Evidence(f"the program gave up: after call {site.number}, its thread made only cleanup calls", (site.number,)),
     )
     return Finding(
         id=ID,

@@ -22,8 +22,9 @@ memory that is freed or unregistered: the driver may wait there, but no specific
 Not reported: cuMemFree of other memory, which "may perform implicit synchronization" (same place); clReleaseMemObject, which takes
 effect when the commands that use the buffer are done (OpenCL 3.0 API specification, clReleaseMemObject).
 
-Not seen: pools inside a program. PyTorch keeps the driver's memory, so a tensor that is freed while another stream still uses
-it (a missing record_stream) never reaches a free of the driver.
+Not seen in a plain run: pools inside a program. PyTorch keeps the driver's memory, so a tensor that is freed while another stream
+still uses it (a missing record_stream) never reaches a free of the driver. In runs with fences (`--fence`) each tensor is an
+allocation of its own.
 """
 
 from __future__ import annotations

@@ -27,23 +27,22 @@ from gpudx.detectors._words import site_of, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.callbacks import open_callbacks
 from gpudx.facts.crumbs import Front
-from gpudx.facts.stuck import described, held_by, stuck_fronts, waiting_for_none, work_name
+from gpudx.facts.stuck import described, held_by, is_wait, stuck_fronts, suspicions, waiting_for_none, work_name
 from gpudx.model import Cause, Evidence, Finding, Symptom
 from gpudx.text import capital, duration, several
 
 ID = "hang"
+MORE_TIME = "Run again with a larger --timeout to see whether it is slow or stuck."
+DUMP = "Run again with --dump and --timeout to see which kernel is on the device, and at which line."
 CAUSE = Cause(
     id=ID,
     title="The program waited for work that did not finish",
     refutes_if="The call in flight returns on its own with more time.",
     fix=(
-        (
-            "Look at the launch that did not end, or was queued last before the wait: does its loop end for these "
-            "arguments, do all threads reach its barriers?"
-        ),
-        "Run again with a larger --timeout to see whether it is slow or stuck.",
+        "Check that every loop of the kernel ends for these arguments, and that all threads that a barrier waits for reach it.",
+        MORE_TIME,
     ),
-    fix_of=(("cuda", "Run again with --dump and --timeout to see which kernel is on the device, and at which line."),),
+    fix_of=(("cuda", DUMP),),
     predicts=(("recorded", "a wait is in flight at the timeout"),),
     settled_by="a run with ten times the time",
 )
@@ -86,10 +85,12 @@ def _standing(facts: Facts, run: Run, calls: list[int], fronts: list[Front]) -> 
     main = next((p for p in calls if is_wait(facts, p)), calls[0] if calls else None)
     ended = [front for front in fronts if front not in roots]
     evidence = [e for front in (*roots, *ended)[:SHOWN] for e in described(facts, front)]
+    may = list(suspicions(facts, only)) if only is not None else []
     return Finding(
         id=ID,
         severity="error",
-        evidence=(*evidence, *_open(facts, run, calls)),
+        evidence=(*(Evidence(one.text) for one in may), *evidence, *_open(facts, run, calls)),
+        steps=tuple(one.step for one in may),
         site=site_of(facts, only if only is not None else main if main is not None else roots[0].running[0]),
         causes=(ID,),
         message=f"{_what_stands(facts, roots, only)} did not end{_who_waits(facts, run, main)}.",
@@ -166,11 +167,6 @@ def _stuck(facts: Facts, run: Run, calls: list[int]) -> Finding:
         because=NEVER_COMPLETED if _waits_for_the_program(facts, calls) else "",
         symptom=Symptom("hang", named=_waits_for_the_program(facts, calls)),
     )
-
-
-def is_wait(facts: Facts, position: int) -> bool:
-    """Does this call return only when the device is done?"""
-    return facts.trace.info(position).does == "wait" or bool(facts.trace.record(position).get("blocking"))
 
 
 def waited(facts: Facts, run: Run, position: int) -> float:

@@ -23,11 +23,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.detectors._sources import call_before
 from gpudx.facts import Facts
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.given_memory import uses
+from gpudx.facts.notes import call_before
 from gpudx.model import Access, Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import LIFETIME
 from gpudx.text import plural
@@ -124,7 +124,7 @@ def _finding(facts: Facts, obj: int, launch: np.void, wait: Site | None) -> Find
         severity="error",
         message=(
             f"The host changed the memory of {label} while kernel {site.kernel} (launch {site.launch}, argument {site.argument}) might "
-            f"still be reading it: wait for the launch before writing."
+            f"still be reading it."
         ),
         evidence=(
             Evidence(f"the {size} of {label} were compared when the launch was enqueued", (site.number,)),

@@ -117,10 +117,10 @@ def _changed(facts: Facts, row: int, later: int, count: int) -> Finding:
     entry = facts.host_copies.table[row]
     copy, other = sites_of(facts, [int(entry["position"]), later])
     again = facts.host_copies.again_from(int(entry["position"]))
-    same = ", which copies from the same host memory" if later in again else ""
+    same = ", which copies from it too," if later in again else ""
     message = (
-        f"The source of {copy.call} (call {copy.number}) had changed by call {other.number} ({other.call}){same}, before anything "
-        f"waited for the copy: wait for the copy before the memory is written or freed, or make it blocking."
+        f"The host memory that {copy.call} (call {copy.number}) reads had changed when {other.call} (call {other.number}){same} began, "
+        f"and nothing had waited for the copy."
     )
     size, where = plural(int(entry["size"]), "byte"), f"{int(entry['address']):#x}"
     every = f" ({len(again) + 1:,} copies in all)" if len(again) > 1 else ""
@@ -147,12 +147,13 @@ def _returned(differed: Mapping[int, int], facts: Facts, row: int, later: int, c
     size = f"{plural(int(entry['size']), 'byte')} of " if entry["size"] else ""
     copy, other = sites_of(facts, [int(entry["position"]), later])
     message = (
-        f"{copy.call} (call {copy.number}) may {_does(facts, row)} {size}a local variable whose function had returned by "
-        f"call {other.number} ({other.call}), before anything waited for the copy: wait for it in that function, or block."
+        f"{copy.call} (call {copy.number}) {_does(facts, row)}s {size}a local variable, and its function had returned by call "
+        f"{other.number} ({other.call}) before anything waited for the copy."
     )
+    in_stack, out = (f"the stack ended at {_pointer(facts, one)}" for one in (copy, other))
     evidence = (
-        Evidence(f"{int(entry['address']):#x} lay above the stack pointer, {_pointer(facts, copy)}", (copy.number,)),
-        Evidence(f"later in the same thread it lay below it, {_pointer(facts, other)}", (other.number,)),
+        Evidence(f"at call {copy.number} {in_stack}, below the variable at {int(entry['address']):#x}", (copy.number,)),
+        Evidence(f"at call {other.number} of the same thread {out}, above the variable", (other.number,)),
         *([_difference(facts.sites.at(differed[row]))] if row in differed else []),
     )
     return _finding(facts, row, later, "error", message, evidence, count)
@@ -168,7 +169,7 @@ def _given_up(facts: Facts, row: int, later: int, count: int) -> Finding:
     copy, other = sites_of(facts, [int(entry["position"]), later])
     message = (
         f"{other.call} (call {other.number}) freed {label} while {copy.call} (call {copy.number}) may still "
-        f"{_does(facts, row)} it: wait for the copy first, because nothing promises that {other.call} does."
+        f"{_does(facts, row)} it, and nothing promises that {other.call} waits for the copy."
     )
     evidence = (
         Evidence(f"the copy works on {facts.memory.describe(int(entry['object']))}", (copy.number,)),
@@ -182,7 +183,7 @@ def _written(facts: Facts, row: int, later: int, count: int) -> Finding:
     copy, other = sites_of(facts, [int(entry["position"]), later])
     message = (
         f"{copy.call} (call {copy.number}) and {other.call} (call {other.number}) work on the same host memory, one of "
-        f"them writes it, and nothing orders them: let the second wait for the first, or give it its own memory."
+        f"them writes it, and nothing orders them."
     )
     size, where = plural(int(entry["size"]), "byte"), f"{int(entry['address']):#x}"
     evidence = (

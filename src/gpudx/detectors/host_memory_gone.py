@@ -95,11 +95,11 @@ def _first_unmapped(facts: Facts, begin: int, size: int) -> int | None:
 def _of_transfer(facts: Facts, entry: np.void | Mapping[str, int], address: int, offset: int, hit: bool) -> Finding:
     site = facts.sites.at(int(entry["position"]))
     early = not entry["blocking"] and fatal_call(facts) != int(entry["position"])
-    size, where = plural(int(entry["size"]), "byte"), f"byte {offset:,} of them"
+    size = plural(int(entry["size"]), "byte")
     why = (
         "the call returns before the transfer is complete, and the memory was freed or unmapped by then"
         if early
-        else "the memory that it was passed is smaller than that, or was freed before"
+        else "the memory is smaller than that, or was freed before"
     )
     seen = (
         f"the process died at {address:#x}, which is byte {offset:,} of the host memory of this call"
@@ -109,10 +109,11 @@ def _of_transfer(facts: Facts, entry: np.void | Mapping[str, int], address: int,
     return Finding(
         id=ID,
         severity="error",
-        message=f"{site.call} (call {site.number}) was passed {size} of host memory, and {where} is not mapped: {why}.",
+        message=f"{site.call} (call {site.number}) was passed {size} of host memory, of which byte {offset:,} is not mapped: {why}.",
         evidence=(Evidence(seen, (site.number,)),),
         site=site,
         causes=(UNDER_COPY if early else SMALL,),
+        steps=() if early else (f"Allocate {size} of host memory for this transfer and keep it until then, or transfer less.",),
         facts=(("call", site.call), ("early", str(early))),
         certainty="observed",
         because="The transfer was running when the process died, and not all of its host memory is mapped.",

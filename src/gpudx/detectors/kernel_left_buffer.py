@@ -38,7 +38,6 @@ LOCAL = re.compile(r"\b(__)?local\b")
 BECAUSE = (
     "The index is read from a register of the crashed kernel; it is not known which access in the source it belongs to."
 )
-STEP = "Run `gpudx investigate` on the program: it names the access, its line and the numbers of its index."
 
 
 @dataclass(frozen=True)
@@ -116,6 +115,5 @@ def _finding(facts: Facts, words: LastWords, launch: int, access: Access, buffer
         certainty="observed",
         attribution="probable",
         because=BECAUSE,
-        steps=(STEP,),
         access=access_of(words, site.kernel),
     )

@@ -61,7 +61,7 @@ def _finding(facts: Facts, failure: Failure, name: str) -> Iterator[Finding]:
     near = difflib.get_close_matches(name, names, 1)
     meant = f"; '{near[0]}' is the nearest name" if near else ""
     shown = [*names[:SHOWN], *([f"{len(names) - SHOWN} more"] if len(names) > SHOWN else [])]
-    texts = (f"{site.call} returned {site.status} for the name '{name}'", f"the kernels of its source: {several(shown)}")
+    texts = (f"the kernels of its source: {several(shown)}",)
     yield Finding(
         id=ID,
         severity="error",

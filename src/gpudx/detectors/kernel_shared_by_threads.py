@@ -204,10 +204,12 @@ def _replaced(uses: _Uses, overwritten: I64) -> Iterator[Evidence]:
 
 
 def _at_once(uses: _Uses, overlaps: I64) -> Iterator[Evidence]:
-    for first, second in overlaps[:SHOWN]:
+    threads = [tuple(sorted((int(uses.tid[first]), int(uses.tid[second])))) for first, second in overlaps]
+    for one, other in list(dict.fromkeys(threads))[:SHOWN]:
+        first, second = overlaps[threads.index((one, other))]
+        count = threads.count((one, other))
+        often = f", {count:,} times" if count > 1 else ""
         calls = tuple(int(uses.position[i]) + 1 for i in (first, second))
-        yield Evidence(
-            f"threads {uses.tid[first]} and {uses.tid[second]} were inside calls on it at the same time", calls
-        )
-    if len(overlaps) > SHOWN:
-        yield Evidence(f"the same happened {plural(len(overlaps) - SHOWN, 'more time')}")
+        yield Evidence(f"threads {one} and {other} were inside calls on it at the same time{often}", calls)
+    if len(left := dict.fromkeys(threads)) > SHOWN:
+        yield Evidence(f"and so were {plural(len(left) - SHOWN, 'other pair')} of threads")

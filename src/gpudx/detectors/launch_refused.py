@@ -3,7 +3,7 @@
 The status names only the group of limits, not which limit was broken, or by how much. Every limit that was recorded is compared
 with the launch, and each one that it breaks is listed with its numbers: work-group size against device and kernel, each
 dimension, divisibility, a work-group size that the kernel requires, local memory, empty sizes. If none is broken, the report
-says so instead of guessing.
+shows this instead of guessing.
 
 Example:
 
@@ -24,12 +24,12 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._refusals import limits_broken
 from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
-from gpudx.facts.accesses import READ
+from gpudx.facts.accesses import READ, WRITE
 from gpudx.facts.given_memory import uses
 from gpudx.facts.kernels import Device, DeviceLimits
+from gpudx.facts.launch_rules import limits_broken
 from gpudx.facts.open_calls import fatal_call
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
@@ -37,15 +37,17 @@ from gpudx.model.finding import Severity
 from gpudx.text import plural
 
 ID = "launch-refused"
+LOWER = "the kernel's own limit may be lower than the device's."
+LESS_LOCAL = "Use less local memory in each work-group: a smaller tile, or fewer of them."
 CAUSE = Cause(
     id=ID,
     title="A launch asked for more than the device or the kernel allows",
     refutes_if="The sizes are within every limit that the device reports.",
-    fix=("Choose sizes within the limits shown; query the kernel's own limit, which may be lower than the device's.",),
+    fix=("Choose sizes within the limits shown.",),
     fix_of=(
-        ("opencl", "clGetKernelWorkGroupInfo(CL_KERNEL_WORK_GROUP_SIZE) returns the kernel's limit."),
-        ("cuda", "cudaFuncGetAttributes returns the kernel's limit (maxThreadsPerBlock)."),
-        ("hip", "hipFuncGetAttributes returns the kernel's limit (maxThreadsPerBlock)."),
+        ("opencl", f"Query clGetKernelWorkGroupInfo(CL_KERNEL_WORK_GROUP_SIZE): {LOWER}"),
+        ("cuda", f"Query cudaFuncGetAttributes (maxThreadsPerBlock): {LOWER}"),
+        ("hip", f"Query hipFuncGetAttributes (maxThreadsPerBlock): {LOWER}"),
     ),
     predicts=(("recorded", "the launch call fails"),),
     kind=FIXED,
@@ -99,7 +101,7 @@ def _accepted(facts: Facts) -> Iterator[Finding]:
         launch = None if launches.by_address[part[0]] else _launch(facts, int(part[0]))
         found = list(_local_memory(launch)) if launch else []
         if found:
-            yield _described(facts, int(part[0]), len(part), found, "error")
+            yield _described(facts, int(part[0]), len(part), found, "error", (LESS_LOCAL,))
 
 
 def _launch(facts: Facts, row: int) -> _Launch | None:
@@ -149,7 +151,8 @@ def _empty(launch: _Launch) -> Iterator[str]:
 
 
 def _group_size(launch: _Launch) -> Iterator[str]:
-    text = f"a work-group of {' x '.join(str(g) for g in launch.groups if g)} has {plural(launch.items, 'work-item')}"
+    shape = " x ".join(str(g) for g in launch.groups if g)
+    text = f"a work-group{f' of {shape}' if ' ' in shape else ''} has {plural(launch.items, 'work-item')}"
     if launch.items > launch.device.max_work_group_size > 0:
         yield f"{text}, the device allows {launch.device.max_work_group_size:,}"
     elif launch.limits and launch.items > launch.limits.max_work_group_size > 0:
@@ -157,8 +160,9 @@ def _group_size(launch: _Launch) -> Iterator[str]:
 
 
 def _dimensions(launch: _Launch) -> Iterator[str]:
+    whole = launch.device.max_work_group_size
     for i, (size, most) in enumerate(zip(launch.groups, launch.device.max_item_sizes, strict=False)):
-        if size > most > 0:
+        if size > most > 0 and not most >= whole > 0:  # else the limit of the whole work-group says it
             yield f"the local size in dimension {i} is {size:,}, the device allows {most:,}"
 
 
@@ -178,8 +182,8 @@ def _local_memory(launch: _Launch) -> Iterator[str]:
     own = launch.limits.local_mem_size if launch.limits else 0
     if own + launch.local_arguments > launch.device.local_mem_size > 0:
         yield (
-            f"local memory: {own:,} bytes in the kernel and {launch.local_arguments:,} as arguments exceed the "
-            f"{plural(launch.device.local_mem_size, 'byte')} of the device"
+            f"it needs {plural(own + launch.local_arguments, 'byte')} of local memory ({own:,} in the kernel, {launch.local_arguments:,} "
+            f"as arguments), the device has {launch.device.local_mem_size:,}"
         )
 
 
@@ -191,17 +195,18 @@ def _remainder(launch: _Launch) -> Iterator[str]:
 
 
 def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
+    steps: tuple[str, ...] = ()
     found = limits_broken(facts, row)
     if found is None:
         launch = None if facts.launches.by_address[row] else _launch(facts, row)
         if launch is None:
             return None
-        found = broken(launch)
+        found, steps = broken(launch), _steps(launch)
     if not found and not facts.launches.done[row]:
         return None  # it died for another reason
     lost = run.failed or _never_done(facts, row)
-    harmless = not found or (not run.failed and _was_done(facts, row)) or _was_tried(facts, row)
-    described = _described(facts, row, count, found, "info" if harmless else "error" if lost else "warning")
+    harmless = not found or (not run.failed and (_was_done(facts, row) or _was_done_before(facts, row))) or _was_tried(facts, row)
+    described = _described(facts, row, count, found, "info" if harmless else "error" if lost else "warning", steps)
     certain = bool(found) and facts.launches.done[row] and not harmless and _never_done(facts, row)
     return replace(described, certainty="observed", because=NOT_DONE) if certain else described
 
@@ -212,6 +217,22 @@ def _was_done(facts: Facts, row: int) -> bool:
     again = np.flatnonzero((launches.position > launches.position[row]) & (launches.status == 0))
     mine = facts.kernels.functions(launches.kernel_row[again]) == facts.kernels.functions(launches.kernel_row[[row]])[0]
     return any(_given(facts, int(other)) == given for other in again[mine][:MOST_TRIES])
+
+
+def _was_done_before(facts: Facts, row: int) -> bool:
+    """Had a launch of it with the same arguments been taken, with other sizes, and did nothing else write its memory in between? So do
+    programs that measure which sizes are fastest: the last ones that they try may be too large."""
+    launches, position, given = facts.launches, int(facts.launches.position[row]), _given(facts, row)
+    functions = facts.kernels.functions(launches.kernel_row)
+    before = np.flatnonzero((functions == functions[row]) & (launches.position < position) & (launches.status == 0))[-MOST_TRIES:]
+    same = [int(one) for one in before if _given(facts, int(one)) == given]
+    if not same:
+        return False
+    first, table = int(launches.position[same[0]]), uses(facts)
+    memory = [int(one["object"]) for one in launches.values(row) if one["object"] >= 0]
+    between = table[(table["position"] > first) & (table["position"] < position) & ((table["how"] & WRITE) != 0)]
+    others = ~np.isin(between["position"], launches.position[functions == functions[row]])
+    return not np.isin(between["object"][others], memory).any()
 
 
 def _was_tried(facts: Facts, row: int) -> bool:
@@ -235,15 +256,26 @@ def _never_done(facts: Facts, row: int) -> bool:
 
 
 def _is_missed(facts: Facts, row: int) -> bool:
-    """Was memory that a refused launch was given read afterwards?"""
-    position = int(facts.launches.position[row])
-    given = {int(a["object"]) for a in facts.launches.values(row)} - {-1}
+    """Was memory that a refused launch was given, also inside structures, read afterwards?"""
+    position, pointers = int(facts.launches.position[row]), facts.launches.pointers
+    given = {int(a["object"]) for a in facts.launches.values(row)} | {int(pointers.object[p]) for p in pointers.of(row)}
+    given -= {-1}
     later = uses(facts)
     later = later[(later["position"] > position) & ((later["how"] & READ) != 0)]
     return bool(np.isin(later["object"], list(given)).any()) if given else False
 
 
-def _described(facts: Facts, row: int, count: int, found: list[str], severity: Severity) -> Finding:
+def _steps(launch: _Launch) -> tuple[str, ...]:
+    """What to change, where another limit than a size is broken."""
+    if any(_required(launch)):
+        wanted = " x ".join(map(str, launch.limits.required if launch.limits else ()))
+        return (f"Launch it with work-groups of {wanted}, or change reqd_work_group_size in the kernel.",)
+    return (LESS_LOCAL,) if any(_local_memory(launch)) else ()
+
+
+def _described(
+    facts: Facts, row: int, count: int, found: list[str], severity: Severity, steps: tuple[str, ...] = ()
+) -> Finding:
     site = site_of(facts, int(facts.launches.position[row]))
     evidence = [Evidence(text, (site.number,)) for text in found]
     evidence.append(Evidence(_answer(site.status), (site.number,)))
@@ -256,6 +288,7 @@ def _described(facts: Facts, row: int, count: int, found: list[str], severity: S
         site=site,
         count=count,
         causes=(ID,) if found else (),
+        steps=steps,
         facts=(("kernel", site.kernel or "?"), ("status", site.status or "?"), ("limits", what)),
     )
 

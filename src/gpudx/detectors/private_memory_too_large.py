@@ -70,5 +70,6 @@ def _finding(facts: Facts, position: int, arrays: Arrays) -> Finding:
         ),
         site=site,
         causes=(CAUSE_ID,),
+        steps=(f"Keep `{arrays.largest}` in global memory, a part for each work-item, or process the data in smaller pieces.",),
         facts=(("kernel", site.kernel or "?"), ("bytes", str(arrays.bytes))),
     )

@@ -14,6 +14,7 @@ Fix it by computing both numbers from the same variable.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterator
 
@@ -22,14 +23,16 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._failures import COMMANDS, Failures
 from gpudx.detectors._groups import groups
+from gpudx.detectors._ordinary import ordinary
 from gpudx.detectors._rejected import answer
 from gpudx.facts import Facts, backend_module
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.kernels import LOCAL
 from gpudx.facts.open_calls import fatal_call
-from gpudx.model import Cause, Evidence, Finding
+from gpudx.facts.ranges import WRITE
+from gpudx.model import Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import FIXED
-from gpudx.text import plural
+from gpudx.text import capital, plural
 
 ID = "refused-value"
 RANGE = "copy-range"
@@ -37,7 +40,7 @@ CAUSE = Cause(
     id=ID,
     title="A call was refused for a value that it cannot have",
     refutes_if="The values would satisfy every rule shown.",
-    fix=("Change the value shown; compute sizes and offsets from the same numbers as the memory.",),
+    fix=("Correct the value before the call: compute sizes and offsets from the numbers that the memory was allocated with.",),
     predicts=(("recorded", "the call fails each time"),),
     kind=FIXED,
 )
@@ -46,6 +49,9 @@ SIDES = ("reads", "writes", "maps")
 PATTERNS = (1, 2, 4, 8, 16, 32, 64, 128)  # bytes that a fill may repeat (OpenCL API specification, "Filling Buffer Objects")
 EXTENT = struct.Struct("<I4x3Q")  # the head of cl_image_desc: type, width, height, depth
 SHOWN = 50
+NULL_PAGE = 1 << 16  # an address below this came from a null pointer
+FAR = 1 << 36  # bytes; farther away, the two have nothing to do with each other
+LIBRARY = re.compile(r"(?:cub|thrust|hipcub|rocprim)::")
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -63,6 +69,8 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 
 def _finding(facts: Facts, run: Run, position: int, count: int) -> Finding | None:
     past, row = _past_end(facts, position)
+    if not past:
+        past, row = _nowhere(facts, position)
     rules = [past] if past else [*_values(facts, position)]
     if not rules or _is_dealt_with(facts, run, position):
         return None
@@ -77,6 +85,7 @@ def _finding(facts: Facts, run: Run, position: int, count: int) -> Finding | Non
         count=count,
         allocation=allocation_of(facts, row, "live") if row >= 0 else None,
         causes=(RANGE if past else ID,),
+        steps=_of_library(facts, site, row) if past and row >= 0 else (),
         facts=(("call", site.call), ("status", site.status or "?")),
     )
 
@@ -159,6 +168,48 @@ def _extent(facts: Facts, row: int) -> tuple[int, ...]:
     if len(desc) >= EXTENT.size:
         return tuple(EXTENT.unpack_from(desc)[1:])
     return tuple(words.get(name, 0) for name in ("width", "height", "depth")) if "width" in words else ()
+
+
+def _nowhere(facts: Facts, position: int) -> tuple[str, int]:
+    """A device address in no allocation, and the one that it lies behind: the sentence and the memory."""
+    ranges = facts.ranges
+    fill = facts.trace.info(position).does == "fill"
+    for at in map(int, ranges.at(position)):
+        side, address = ranges.table[at], int(ranges.table["address"][at])
+        if int(ranges.object[at]) >= 0 or not (side["device"] or fill) or address < NULL_PAGE or ordinary(facts, address):
+            continue  # memory of the host is another mistake
+        rows = facts.memory.rows[facts.memory.live(facts.memory.rows, np.full(len(facts.memory.rows), position))]
+        first, sizes = (facts.objects.table[name][rows] for name in ("handle", "size"))
+        below = np.flatnonzero((first <= np.uint64(address)) & (sizes > 0))
+        if not len(below):
+            continue
+        row = int(rows[below[np.argmax(first[below])]])
+        past = address - int(facts.objects.table["handle"][row]) - int(facts.objects.table["size"][row])
+        if past > FAR:
+            continue
+        what = "destination" if side["how"] == WRITE else "source"
+        made = facts.sites.at(int(facts.objects.table["born"][row]))
+        line = f" at {made.source}" if made.source else ""
+        size = plural(int(facts.objects.table["size"][row]), "byte")
+        return (
+            f"its {what} {address:#x} is in no allocation; it is {plural(past, 'byte')} past the end of {facts.objects.label(row)} "
+            f"({size}, {made.call}, call {made.number}{line})"
+        ), row
+    return "", -1
+
+
+def _of_library(facts: Facts, site: Site, row: int) -> tuple[str, ...]:
+    """Algorithms of CUB and its like are called twice: for the size of their temporary storage, and with it (CUB, "Device-wide
+    primitives")."""
+    frame = next((one for one in site.host_stack if LIBRARY.match(one)), None)
+    if frame is None:
+        return ()
+    name = frame.partition("<")[0].partition("+")[0].rpartition("::")[2]
+    return (
+        f"{capital(facts.objects.label(row))} may be the temporary storage of {name}: allocate what its query returned for this very "
+        "number of items, not for an earlier, smaller one.",
+        f"If it is not, compare the pointers and counts that {name} was passed with the sizes of their buffers.",
+    )
 
 
 # ---- single values ----

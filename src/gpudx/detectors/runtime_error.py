@@ -20,9 +20,10 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from gpudx.detectors import Run
+from gpudx.detectors._failures import only_tidied
 from gpudx.facts import Facts
 from gpudx.facts.runtime_errors import RuntimeFailure
-from gpudx.model import Evidence, Finding
+from gpudx.model import Evidence, Finding, Symptom
 
 ID = "runtime-error"
 
@@ -46,7 +47,11 @@ def _finding(facts: Facts, run: Run, failure: RuntimeFailure, count: int) -> Fin
     given = f": {', '.join(failure.said)}" if failure.said else ""
     undone = " and did nothing" if failure.command else ""
     evidence = [Evidence(f"{site.call}{of} returned {site.status}{given}", (site.number,))]
-    evidence += [Evidence(text, (site.number,)) for text in _wrong(facts, failure)]
+    wrong = [Evidence(text, (site.number,)) for text in _wrong(facts, failure)]
+    evidence += wrong
+    settled = bool(wrong) and failure.command and run.outcome.kind == "exit" and only_tidied(facts, site.number - 1, site.tid)
+    if settled:
+        evidence.append(Evidence(f"after {site.call}, its thread made only cleanup calls", (site.number,)))
     evidence.append(Evidence("no driver call failed in it: the runtime refused it", (site.number,)))
     return Finding(
         id=ID,
@@ -57,8 +62,12 @@ def _finding(facts: Facts, run: Run, failure: RuntimeFailure, count: int) -> Fin
         count=count,
         causes=(failure.cause,),
         facts=(("call", site.call), ("status", site.status or "?"), ("kernel", site.kernel or "")),
+        certainty="observed" if settled else "recorded",
+        symptom=Symptom("failed call") if settled else None,
         attribution="this" if failure.command else "probable",
-        because=f"{site.call} was refused, so its work was never done."
+        because=f"{site.call} was refused for the numbers that it was passed, and the program ended after it."
+        if settled
+        else f"{site.call} was refused, so its work was never done."
         if failure.command
         else "It is a call that failed before the program did.",
     )

@@ -15,10 +15,15 @@ Example:
 
 Fix it by setting the argument before each launch that needs another value.
 
-Reported of runs that failed, in two cases. A buffer is read back that nothing wrote and no launch was passed, and a kernel whose other
+Reported of runs that failed, in the first two cases.
+A buffer is read back that nothing wrote and no launch was passed, and a kernel whose other
 buffers were set anew was passed another buffer, created by the same line with the same size, in each launch. Or a number that was set
 once is the number of elements of the earlier writes to a buffer, and the write before a later launch had fewer: the kernel is passed
 the old number.
+
+A third case is that of two buffers that the host exchanges after each launch, for arguments that it set once: all launches are passed the
+same, nothing changes what they read in between, and what they write they do not read, so that each computes the same again. It is
+reported, as likely, if the program reads back the buffer that the launches only read, and also of runs that passed.
 """
 
 from __future__ import annotations
@@ -55,6 +60,8 @@ CAUSE = Cause(
 )
 MOST_LAUNCHES = 10_000
 LEAST = 16  # bytes of a write: smaller numbers agree by chance
+LEAST_REPEATED = 3
+SAME_AGAIN = "All launches after the first compute what is there already; that the program meant to exchange its buffers is not shown."
 NEVER_WRITTEN = "The program read back a buffer that nothing wrote, and the kernel was passed the same other buffer in each launch."
 I64 = NDArray[np.int64]
 
@@ -71,8 +78,10 @@ class Kept:
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per argument."""
-    if run.failed and len(facts.launches) <= MOST_LAUNCHES:
-        yield from islice(chain(_buffers(facts), _numbers(facts)), MOST)
+    if len(facts.launches) > MOST_LAUNCHES:
+        return
+    known = chain(_buffers(facts), _numbers(facts)) if run.failed else ()
+    yield from islice(chain(known, _repeated(facts)), MOST)
 
 
 def _kept(facts: Facts) -> Iterator[Kept]:
@@ -229,4 +238,80 @@ def _stale_number(facts: Facts, one: Kept, index: int, number: int, element: int
         others=(setter, write),
         causes=(ID,),
         facts=(("kernel", name), ("argument", str(one.index))),
+    )
+
+
+# ---- buffers that are exchanged on the host only ----
+
+
+def _repeated(facts: Facts) -> Iterator[Finding]:
+    """A program that measures a kernel launches it again and again, too, but reads back what it wrote."""
+    for one in _kept(facts):
+        if len(one.launches) < LEAST_REPEATED or one.renewed:
+            continue
+        found = _pair(facts, one)
+        last = int(facts.launches.position[one.launches[-1]])
+        if found is not None and one.index == found[0] and _is_read_back(facts, found[2], last):
+            yield _same_again(facts, one, found)
+
+
+def _pair(facts: Facts, one: Kept) -> tuple[int, int, int, int] | None:
+    """The arguments, and their buffers, that the launches read and write: of one type and size, so that they can be exchanged. Nothing else
+    writes what the launches read from the first of them to the last."""
+    row, launches = int(one.launches[0]), facts.launches
+    kernel, only_written = int(launches.kernel_row[row]), facts.kernels.only_written(int(launches.kernel_row[row]))
+    given = [value for value in launches.values(row) if int(value["object"]) >= 0 and value["declared"] is not None]
+    written = [value for value in given if value["declared"].name in only_written]
+    read = [value for value in given if value["declared"].read_only or facts.kernels.only_reads(kernel, int(value["index"]))]
+    objects, table = facts.objects.table, uses(facts)
+    if not written or len(written) + len(read) < len(given) or {v["object"] for v in written} & {v["object"] for v in read}:
+        return None
+    first, last = int(launches.position[row]), int(launches.position[one.launches[-1]])
+    between = table[(table["position"] > first) & (table["position"] < last) & ((table["how"] & WRITE) != 0)]
+    if np.isin(between["object"], [int(value["object"]) for value in read]).any():
+        return None
+    pairs = [
+        (int(a["index"]), int(b["index"]), int(a["object"]), int(b["object"]))
+        for a in read
+        for b in written
+        if a["declared"].type.replace("const", "").split() == b["declared"].type.split()
+        and objects["size"][a["object"]] == objects["size"][b["object"]]
+    ]
+    return pairs[0] if len(pairs) == 1 else None
+
+
+def _is_read_back(facts: Facts, obj: int, after: int) -> bool:
+    table, trace = uses(facts), facts.trace
+    later = table["position"][(table["object"] == obj) & (table["position"] > after) & (table["argument"] < 0)]
+    reads = np.array([bool(call.maps) or (bool(call.reads) and bool(call.host)) for call in trace.schema.calls])
+    return bool(reads[trace.call[later]].any())
+
+
+def _same_again(facts: Facts, one: Kept, pair: tuple[int, int, int, int]) -> Finding:
+    launches, (source, target, read, written) = facts.launches, pair
+    kernel, name = int(launches.kernel_row[one.launches[0]]), launches.name(int(one.launches[0]))
+    setter, launch = site_of(facts, one.setter), facts.sites.at(int(launches.position[one.launches[1]]), argument=source)
+    first, second = argument(facts, kernel, source), argument(facts, kernel, target)
+    evidence = (
+        Evidence(f"the program reads back {facts.objects.label(read)}, which no launch wrote"),
+        Evidence(f"all {len(one.launches):,} launches were passed {facts.objects.label(read)} as {first}, and nothing wrote it in between"),
+        Evidence(f"each of them wrote {facts.objects.label(written)}, {second}, which the kernel does not read", (launch.number,)),
+    )
+    return Finding(
+        id=ID,
+        severity="error",
+        message=(
+            f"Kernel {name} was launched {len(one.launches):,} times with the same arguments, so that each launch computes the same as the "
+            f"first: {placed(setter)} set {first} once, and it was never exchanged with {second}."
+        ),
+        evidence=evidence,
+        site=setter,
+        others=(launch,),
+        allocation=allocation_of(facts, read),
+        certainty="observed",
+        attribution="probable",
+        because=SAME_AGAIN,
+        causes=(ID,),
+        steps=(f"If the buffers change places after each launch, set arguments {source} and {target} again before the next one.",),
+        facts=(("kernel", name), ("argument", str(source))),
     )

@@ -13,7 +13,8 @@ Fix it by declaring the struct with the same types and order on both sides, or b
 
 Reported where debug information has a struct of the name that the kernel's argument has, and a field of the same name is at another byte
 or the size differs. The buffer must be a whole number of the host's structs and, where the sizes differ, not one of the kernel's:
-programs also convert their own structs before they upload them. An error in a program that fails, else a warning.
+programs also convert their own structs before they upload them. Structs that are passed by value are compared where the size is the same:
+with another one, the call itself is at fault (argument-size). An error in a program that fails, else a warning.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpudx.detectors import Run
+from gpudx.detectors._words import set_at
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.given_memory import uses
 from gpudx.facts.kernels import ArgInfo, StructLayout
 from gpudx.model import Evidence, Finding
+from gpudx.text import plural
 
 ID = "struct-layout"
 MOST_CALLS = 4  # that filled the buffer, whose sources are looked at
@@ -61,6 +64,8 @@ def _mismatches(facts: Facts, row: int) -> Iterator[_Mismatch]:
     info = facts.launches.info(row)
     for one in facts.launches.values(row) if info else ():
         declared, memory = one["declared"], one["object"]
+        if declared is not None and info is not None and memory < 0 and "*" not in declared.type and not declared.scalar:
+            yield from _by_value(facts, row, declared, facts.kernels.struct_of(declared, info), int(one["size"]))
         if declared is None or memory < 0 or declared.type.count("*") != 1:
             continue
         layout = facts.kernels.struct_of(declared, info) if info else None
@@ -81,6 +86,19 @@ def _compared(facts: Facts, row: int, argument: ArgInfo, memory: int, layout: St
     return _Mismatch(name, argument, memory, host.size, host.source, layout.size, moved)
 
 
+def _by_value(facts: Facts, row: int, argument: ArgInfo, layout: StructLayout | None, size: int) -> Iterator[_Mismatch]:
+    """A struct that the launch was passed by value, of the kernel's size and with fields at other places."""
+    name, passed = argument.type.removeprefix("struct ").strip(), set_at(facts, row, argument.index)
+    if layout is None or not layout.members or size != layout.size or passed is None:
+        return
+    places = [int(one) for one in facts.trace.column("caller", np.array([passed, int(facts.launches.position[row])])) if one]
+    host = next(filter(None, (facts.symbols.struct(place - 1, name) for place in places)), None)
+    there = dict(host.members) if host is not None else {}
+    moved = next(((field, there[field], at) for field, at in layout.members if there.get(field, at) != at), None)
+    if host is not None and host.size == size and moved:
+        yield _Mismatch(name, argument, -1, host.size, host.source, layout.size, moved)
+
+
 def _places(facts: Facts, row: int, memory: int) -> list[int]:
     """Addresses in the code that filled and made the buffer, and launched."""
     table = uses(facts)
@@ -91,31 +109,35 @@ def _places(facts: Facts, row: int, memory: int) -> list[int]:
 
 def _finding(facts: Facts, run: Run, row: int, one: _Mismatch) -> Finding:
     site = facts.sites.at(int(facts.launches.position[row]), argument=one.argument.index)
-    size = int(facts.objects.table["size"][one.object])
+    size = int(facts.objects.table["size"][one.object]) if one.object >= 0 else one.on_host
     declared = f" ({one.declared.rpartition('/')[2]})" if one.declared else ""
     text = f"`{one.name}` has {one.on_host} bytes on the host{declared} and {one.in_kernel} bytes in the kernel"
     field = ""
     if one.moved is not None:
         field = f"`{one.moved[0]}` is at byte {one.moved[1]} on the host{declared} and at byte {one.moved[2]} in the kernel"
-    same = one.on_host == one.in_kernel
-    made = facts.sites.at(int(facts.objects.table["born"][one.object]))
+    same, by_value = one.on_host == one.in_kernel, one.object < 0
+    passed = set_at(facts, row, one.argument.index) if by_value else None
+    made = facts.sites.at(passed if passed is not None else int(facts.objects.table["born"][one.object]))
+    what = f"argument {one.argument.index} `{one.argument.name}`"
+    if by_value:
+        reads = f"is passed {what} as `{one.name}` by value"
+        held = f"{made.call} passed {plural(one.on_host, 'byte')} for it, which is the size of both"
+    else:
+        reads = f"reads {facts.objects.label(one.object)} as `{one.name}` ({what})"
+        held = f"{facts.objects.label(one.object)} has {size:,} bytes: {size // one.on_host:,} structs of the host"
+        held += "" if same else f", and {size / one.in_kernel:,.1f} of the kernel"
     return Finding(
         id=ID,
         severity="error" if run.failed else "warning",
         message=(
-            f"Kernel {site.kernel} (launch {site.launch}) reads {facts.objects.label(one.object)} as `{one.name}` (argument "
-            f"{one.argument.index} `{one.argument.name}`), which the host lays out differently: {field if same else text}."
+            f"Kernel {site.kernel} (launch {site.launch}) {reads}, which the host lays out differently: {field if same else text}."
         ),
         evidence=(
             *([Evidence(field, (site.number,))] if field and not same else []),
-            Evidence(
-                f"{facts.objects.label(one.object)} has {size:,} bytes: {size // one.on_host:,} structs of the host"
-                + ("" if same else f", and {size / one.in_kernel:,.1f} of the kernel"),
-                (made.number, site.number),
-            ),
+            Evidence(held, (made.number, site.number)),
         ),
         site=site,
-        allocation=allocation_of(facts, one.object),
+        allocation=None if by_value else allocation_of(facts, one.object),
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(one.argument.index)), ("struct", one.name)),
         because=BECAUSE,

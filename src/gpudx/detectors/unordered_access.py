@@ -20,8 +20,9 @@ It is an error only if both surely access the same bytes: copies and fills by th
 a kernel that was passed it. It is a warning if it is not known how much of it a kernel accesses, or whether it writes. A
 pointer inside a structure counts only against copies and fills, as a warning: the kernel may not use it. Not reported: pointers
 into different parts of one allocation; kernels that are passed one pointer in several queues together with different numbers or
-pointers, as in programs that split a buffer; host memory that kernels are passed; shared virtual memory; and work whose order
-cannot be seen: values in memory, semaphores, host functions and callbacks, calls missing from the trace.
+pointers, as in programs that split a buffer; two launches of kernels from binaries, of which nothing says whether they write;
+host memory that kernels are passed; shared virtual memory; and work whose order cannot be seen: values in memory, semaphores,
+host functions and callbacks, calls missing from the trace.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from gpudx.model.cause_kinds import UNORDERED
 from gpudx.text import capital, plural
 
 ID = "unordered-access"
+ONE_QUEUE = "Or put both into one in-order queue, if they need not run at the same time."
 NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
@@ -53,7 +55,7 @@ CAUSE = Cause(
     refutes_if="The failure remains with an event between the two named calls, or with both in one queue.",
     fix=(
         "Record an event after the first call in its queue, and let the second call's queue wait for it.",
-        "Or put both into one in-order queue, if they need not run at the same time.",
+        ONE_QUEUE,
     ),
     predicts=(
         (
@@ -85,10 +87,23 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 def _judge(facts: Facts, run: Run, conflict: Conflict) -> Finding | None:
     """The first of the pairs that are known to meet, as they were asked for: either may come first."""
     for first, second in map(sorted, conflict.pairs):
+        if _is_unknown(facts, first) and _is_unknown(facts, second):
+            continue
         met = overlap(facts, first, second)
         if met is not None:
             return _finding(facts, run, conflict, first, second, met)
     return None
+
+
+def _is_unknown(facts: Facts, row: int) -> bool:
+    """A launch of which nothing says whether it writes: two of them may both read. An OpenCL program from a binary, without its source,
+    as PyOpenCL loads it from its cache in every run but the first."""
+    use = facts.uses.table[row]
+    launch = facts.launches.at_position(int(facts.happens.ops["position"][use["op"]]))
+    if launch is None or use["node"] or use["argument"] < 0 or facts.launches.by_address[launch]:
+        return False
+    kernel = facts.launches.kernel_row[[launch]]
+    return not facts.launches.declared.get("known", kernel, np.array([int(use["argument"])]))[0]
 
 
 def _severity(run: Run, met: Overlap, contexts: set[int]) -> Severity:
@@ -116,11 +131,10 @@ def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int
         ),
         evidence=(
             *_unused(facts, conflict.memory),
-            _evidence(facts, first, sites[0], queues[0]),
-            _evidence(facts, second, sites[1], queues[1]),
             _no_edge(facts, ops, queues),
             *([Evidence(f"not known: {met.doubt}")] if met.doubt else []),
-            Evidence(f"to order them: {edge.line}"),
+            _evidence(facts, first, sites[0], queues[0]),
+            _evidence(facts, second, replace(sites[1], source=""), queues[1]),  # its line is shown as that of the finding
         ),
         site=sites[1],
         others=(sites[0],),
@@ -130,7 +144,13 @@ def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int
         facts=tuple((f"{name}{n}", str(value)) for n, s in enumerate(sites) for name, value in _lasting(s)),
         access=Access(width=met.bytes, seen_by="record") if met.bytes else None,
         pair=_pair(facts, queues, edge),
+        steps=(f"{_step(edge.line)}.", ONE_QUEUE) if edge.line else (),
     )
+
+
+def _step(line: str) -> str:
+    """A line that begins with a call keeps the call's name as it is."""
+    return f"Call {line}" if "(" in line.partition(" ")[0] else capital(line)
 
 
 def _unused(facts: Facts, memory: int) -> Iterator[Evidence]:
@@ -161,7 +181,9 @@ def _waited_for(facts: Facts, position: int) -> list[str]:
     """The calls whose events a call waits for: where it waits, the event may be the wrong one."""
     handles = np.frombuffer(facts.trace.array(position, "waits"), np.uint64)
     found = []
-    for handle in handles[:MOST_WAITS].tolist():
+    if len(handles) > MOST_WAITS:
+        return [f"{len(handles):,} other events"]
+    for handle in handles.tolist():
         earlier = range(position - 1, max(-1, position - LOOKED_AT), -1)
         made = next((at for at in earlier if facts.trace.record(at).get("event") == handle), None)
         if made is not None:
@@ -177,10 +199,9 @@ def _message(
     why = f"{apart} does not synchronize with the default queue" if apart else why
     where = [f" in {queue}" if queues[0] != queues[1] else "" for queue in queues]
     first, second = (f"{work_of(facts, site)}{queue}" for site, queue in zip(sites, where, strict=True))
-    event = f"launch {sites[0].launch}" if sites[0].launch else f"call {sites[0].number}"
     return (
         f"{capital(second) if sites[1].launch else second} uses {label} while {first} may still be {doing} it: "
-        f"{why}, so make it wait for an event of {event}."
+        f"{why}."
     )
 
 

@@ -31,7 +31,7 @@ from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.model import Access, Cause, Evidence, Finding, Severity, Site
 from gpudx.model.cause_kinds import MEMORY
-from gpudx.text import capital
+from gpudx.text import capital, plural
 
 ID = "use-after-free"
 CAUSE = Cause(
@@ -107,13 +107,14 @@ def _finding(facts: Facts, site: Site, row: int, value: int, said: str, severity
     label, died = objects.label(row), int(objects.table["gone"][row])
     others = sites_of(facts, [died])
     offset = facts.memory.offset(row, value)
+    where = f"{plural(offset, 'byte')} into it" if offset else "its start"
     return Finding(
         id=ID,
         severity=severity,
         message=f"{capital(label)} had been freed ({others[0].call}, call {died + 1}) when {said}.",
         evidence=(
             Evidence(f"{others[0].call} freed {facts.memory.describe(row)}", (died + 1,)),
-            Evidence(f"{value:#x} is {offset:,} bytes into it, and nothing was allocated there since", (site.number,)),
+            Evidence(f"{value:#x} is {where}, and nothing was allocated there since", (site.number,)),
         ),
         site=site,
         others=others,

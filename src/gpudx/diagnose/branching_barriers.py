@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpudx.detectors.return_before_barrier import divided
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:  # slow to import, and few runs have such an access
 
 ACCESSES = ("out-of-bounds-access", "use-after-free")
 BECAUSE = "The access was observed, but it may follow from a barrier that not all work-items reach: the kernel's source has one."
+DIVIDED = "The access was observed in a launch in which a barrier is not reached by all work-items of a group: it may follow from that."
 STEP = "Run the program with `gpudx run --sanitize`: it shows whether all work-items of a group reach the barrier."
 CAUSE = "barrier-misuse"
 
@@ -29,7 +31,10 @@ def doubted(findings: Iterable[Finding], processes: Sequence[Facts]) -> Iterator
     for finding in findings:
         facts = by_pid.get(finding.site.pid) if finding.site and _is_access(finding) else None
         barrier = _barrier(facts, finding) if facts else None
-        yield _with(finding, barrier) if barrier else finding
+        if facts and _is_divided(facts, finding):
+            yield replace(finding, attribution="unknown", because=DIVIDED)
+        else:
+            yield _with(finding, barrier) if barrier else finding
 
 
 def _is_access(finding: Finding) -> bool:
@@ -47,6 +52,12 @@ def _barrier(facts: Facts, finding: Finding) -> Seen | None:
 
     source = Source("kernel.cl", text)
     return next((seen for seen in every()["barrier-in-branch"].check(source, [source]) if seen.function == info.name), None)
+
+
+def _is_divided(facts: Facts, finding: Finding) -> bool:
+    """Does a return before a barrier divide a group of this launch? That is reported by itself."""
+    row = facts.launches.at_position(finding.site.number - 1) if finding.site else None
+    return row is not None and divided(facts, row) is not None
 
 
 def _with(finding: Finding, barrier: Seen) -> Finding:

@@ -20,6 +20,7 @@ from gpudx.evidence.cuda_coredump import Dump, Fault, Grid, Lock, Place, Residen
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import State
 from gpudx.facts.misses import Miss, explain, least
+from gpudx.facts.stuck import suspicions
 from gpudx.model import Access, Evidence, Finding, Site
 from gpudx.text import listed, plural
 
@@ -144,12 +145,14 @@ def _running(residents: list[Resident], facts: Facts, blocks: int = 0) -> Findin
     place, reads = _polled(facts, match, polled) if polled else (None, ())
     waits = f" It waits for {place} to change." if place else ""
     of_grid = _of_grid(grid, blocks, site) if polled and not place else ""
+    may = list(suspicions(facts, int(facts.launches.position[match.launch]))) if match and not of_grid else []
     return Finding(
         id=RUNNING,
         severity="error",
         message=f"Kernel {name}{which} was still running when the time was up{f', at {line}' if line else ''}.{waits or of_grid}",
         evidence=(
             *reads,
+            *(Evidence(one.text) for one in may),
             Evidence("the GPU core dump that was asked for at the end has it on the device"),
             *(Evidence(_standing(r)) for r in residents[:MOST]),
             *(_launch_evidence(facts, match, site) if match and site else ()),
@@ -159,7 +162,7 @@ def _running(residents: list[Resident], facts: Facts, blocks: int = 0) -> Findin
         facts=(("kernel", name), ("line", line or "")),
         certainty="observed",
         attribution="this" if of_grid and match and match.certain else "probable",
-        steps=EVERY_BLOCK if of_grid else (),
+        steps=EVERY_BLOCK if of_grid else tuple(one.step for one in may),
         access=Access(by="kernel", kernel=name, source=line, seen_by="dump") if of_grid else None,
         because=LEFT if of_grid else "It was on the device when the time was up; a larger --timeout shows whether it is slow or stuck.",
     )

@@ -48,7 +48,7 @@ def step(f: Failure) -> str | None:
         return None
     values = listed([f"{one.name} = {one.value}" for one in found])
     changed = "neither" if len(found) == 2 else "nothing"
-    return f"Make every iteration bring `{f.site.text}` closer to its end: one with {values} changes {changed}."
+    return f"Check how the loop comes to {values}: an iteration that begins with this changes {changed}, so the loop never ends."
 
 
 def was_written(f: Failure) -> str:

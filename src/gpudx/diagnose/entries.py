@@ -82,10 +82,8 @@ def of_symptom(finding: Finding) -> Diagnosis:
 
 
 def _steps(finding: Finding, cause: Cause) -> tuple[str, ...]:
-    """An instrument that saw the access knows what its place needs; elsewhere the cause's own advice is added."""
-    if finding.steps and finding.access is not None and finding.access.seen_by in ("kernel check", "heap log", "poison"):
-        return finding.steps
-    return (*finding.steps, *cause.steps(_api(finding)))
+    """What the finding says of its own place, else the advice that holds for every place of this cause."""
+    return finding.steps or cause.steps(_api(finding))
 
 
 def _api(finding: Finding) -> str:

@@ -42,12 +42,12 @@ def _explained(finding: Finding, facts: Facts) -> Finding:
 
     assert finding.site is not None and finding.access is not None
     launch = facts.launches.at_position(finding.site.number - 1)
-    if launch is None or finding.access.space not in ("", "global", "generic"):
+    if launch is None or finding.access.space not in ("", "global", "generic", "shared"):
         return finding
     seen = finding.access
     question = Question(
         facts, launch, seen.address, seen.kind, seen.width, seen.block, seen.thread, seen.exception, seen.origin,
-        within=PAGE if seen.seen_by == "driver" else 1,
+        space=seen.space, within=PAGE if seen.seen_by == "driver" else 1,
     )  # fmt: skip
     reason = access.explain(question)
     return _with(finding, facts, reason) if reason else finding
@@ -71,6 +71,7 @@ def _with(finding: Finding, facts: Facts, reason: Reason) -> Finding:
         allocation=allocation,
         access=_offset(facts, finding.access, reason),
         root=reason.root,
+        steps=reason.steps or finding.steps,
     )
 
 
@@ -82,6 +83,6 @@ def _offset(facts: Facts, seen: Access, reason: Reason) -> Access:
 
 def _message(site: Site, seen: Access, reason: Reason) -> str:
     bytes_ = f" {plural(seen.width, 'byte')}" if seen.width else ""
-    verb = VERBS.get(seen.kind, "accessed") + (bytes_ or " memory")
+    verb = VERBS.get(seen.kind, "accessed") + (bytes_ or " memory") + (" of shared memory" if seen.space == "shared" else "")
     line = f" at {seen.source}" if seen.source else ""
     return f"Kernel {site.kernel} (launch {site.launch}) {verb}{line}: {reason.text}."

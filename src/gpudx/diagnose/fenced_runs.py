@@ -34,6 +34,8 @@ def instrument(fence: Fence, processes: Sequence[Facts]) -> Instrument:
     if not blocks and not missed:
         return Instrument(NAME, "not live", NOTHING)
     words = [_counted(fence, blocks, missed), *_looks(counts), *_given_back(blocks), *_pools(processes)]
+    if counts["extra_mb"]:
+        words.append(f"The fences and freed buffers took up to {counts['extra_mb']:,} MB of device memory.")
     if counts["shared"]:
         words.append(SHARED)
     blind = _blind(blocks, missed) or _parts(processes) or _skipped(counts)
@@ -95,7 +97,7 @@ def _skipped(counts: Counter[str]) -> str:
     if not counts["skipped"]:
         return ""
     waits = plural(counts["skipped"], "wait")
-    return f"the bytes beside buffers were not compared at {waits}, because comparing had taken an eighth of the run"
+    return f"the bytes beside buffers were not compared at {waits}, because comparing had taken a sixteenth of the run"
 
 
 def _given_back(blocks: Sequence[Fenced]) -> list[str]:

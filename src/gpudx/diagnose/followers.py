@@ -2,7 +2,8 @@
 
 A check leaves out the access that fails, so that a read gives 0 and a write is missing. What is computed from that afterwards (an index,
 an element that nothing wrote, a division) may fail only because of it, even in a program whose plain runs give the right result. So an
-access outside memory comes before the races, uninitialized reads and NaNs of its launch, and of later launches that its data reaches.
+access outside memory, or an index that its variable is too narrow for, comes before the races, uninitialized reads and NaNs of its
+launch, and of later launches that its data reaches.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def led_by(found: Sequence[Failure]) -> dict[int, Failure]:
     reached: list[tuple[Failure, Collection[int]]] = []
     for one in found if following else ():
         known = len(reached) == MOST_LEADERS or _first(one, reached) is not None  # what that one reaches, the first one reaches too
-        if one.kind in LEADING and not known and not _is_misled(one, found):
+        leads = one.kind in LEADING or (one.kind == "overflow" and bool(one.site.watched))
+        if leads and not known and not _is_misled(one, found):
             reached.append((one, _reached(one.facts, one.position)))
     return {at: first for at in following if (first := _first(found[at], reached)) is not None}
 

@@ -6,6 +6,7 @@ are a fault only with a sampler that has normalized coordinates and does not rep
 
 from __future__ import annotations
 
+import re
 import struct
 
 import numpy as np
@@ -49,6 +50,8 @@ def why(f: Failure) -> Why | None:
     if f.writes:
         launch = f.facts.launches.at_position(f.position)
         items = f.facts.launches.geometry(launch)[0] if launch is not None else ()
+        if (exchanged := _exchanged(f, items, (width, height))) is not None:
+            return exchanged
         axes = enumerate(zip(items, (width, height), strict=False))
         over = [f"{n:,} work-items in dimension {axis}" for axis, (n, most) in axes if n > most]
         text = f"The launch has {' and '.join(over)}, and the image has {width:,} x {height:,} pixels." if over else ""
@@ -61,6 +64,25 @@ def why(f: Failure) -> Why | None:
     text = "These are coordinates of a pixel: all of them beyond 1 are taken for the edge or the border of the image."
     step = f"{change}, or divide the coordinates by the width and the height of the image."
     return Why("out-of-bounds-access", text, (step,), root)
+
+
+IDS = re.compile(r"get_global_id\s*\(\s*1\s*\)\s*,\s*get_global_id\s*\(\s*0\s*\)")
+
+
+def _exchanged(f: Failure, items: tuple[int, ...], image: tuple[int, int]) -> Why | None:
+    """The launch fits the image, and the work-item wrote at its ids the other way round."""
+    x, y = _coordinates(f)
+    if tuple(items[:2]) != image or image[0] == image[1] or (x, y) != (f.item[1], f.item[0]):
+        return None
+    shape = f"{image[0]:,} x {image[1]:,}"
+    text = (
+        f"Work-item ({f.item[0]}, {f.item[1]}) wrote at ({x:g}, {y:g}), its ids the other way round: the launch has {shape} work-items and "
+        f"the image {shape} pixels, so the two fit if the coordinates are exchanged."
+    )
+    made = IDS.search(f.body)
+    line = f.source[: f.source.index(f.body) + made.start()].count("\n") + 1 if made and f.body else 0
+    step = "Use get_global_id(0) for x and get_global_id(1) for y, in this order."
+    return Why("out-of-bounds-access", text, (step,), line=f.place(line, made[0]) if made and line else None)
 
 
 def _coordinates(f: Failure) -> tuple[float, float]:

@@ -54,7 +54,7 @@ LEAST = 2  # sizes below this fit everything
 def why(f: Failure) -> Why | None:
     """The reason of an access outside a buffer or an array, or of an index that does not fit; None where the numbers do not say."""
     if f.kind == "overflow":
-        return _too_large(f)
+        return _cut(f) if f.site.watched else _too_large(f)
     if f.kind != "bounds" or f.thing is None or not f.thing.element or not f.size:
         return None
     numbers = Numbers(f)
@@ -187,6 +187,34 @@ def _too_large(f: Failure) -> Why | None:
     source = values.text(tree)
     text = f"`{source}` is {values.with_values(tree, world)} = {f.offset:,}."
     return Why("index-overflow", text, (_in_64_bits(source, "long"),))
+
+
+def _cut(f: Failure) -> Why:
+    """A number that a variable of 8 or 16 bits is too narrow for, from what was computed in more bits."""
+    name, kind = f.site.watched
+    tree = json.loads(f.site.index) if f.site.index else None
+    world = values.solved(tree, values.fit(f.offset, "i64"), Numbers(f).world) if tree else None
+    computed = values.with_values(tree, world) if tree is not None and world is not None else ""
+    text = f"`{values.text(tree)}` is {computed} = {f.offset:,}." if tree is not None and any(one in computed for one in "+-*") else ""
+    wider = "uint" if f.offset >= 1 << 31 else "int"
+    return Why("index-overflow", text, (f"Declare `{name}` as {wider} instead of {kind}.",), line=(f.site.file, f.site.line))
+
+
+def is_wanted(f: Failure) -> bool:
+    """Does an index wrap by design, as in a ring of 256 elements that a uchar counts around? Only where no argument that it is used with
+    has elements that it does not reach."""
+    if f.kind != "overflow" or not f.site.watched:
+        return False
+    launch = f.facts.launches.at_position(f.position)
+    given = {int(one["index"]): int(one["object"]) for one in f.facts.launches.values(launch)} if launch is not None else {}
+    sizes, name = f.facts.objects.table["size"], re.compile(rf"\b{re.escape(f.site.watched[0])}\b")
+    used = {at for one in f.sites if one.kernel == f.site.kernel and one.kind == "access" and name.search(one.text) for at in one.things}
+    held = [
+        int(sizes[given[thing.index]]) // thing.element
+        for thing in (f.things[at] for at in used)
+        if thing.kind == "argument" and thing.element and given.get(thing.index, -1) >= 0
+    ]
+    return not any(count > 1 << (8 * f.width) for count in held)
 
 
 def _below_zero(n: Numbers) -> Why | None:

@@ -124,7 +124,8 @@ def _only_places(suspects: Sequence[Finding], outcome: Outcome, symptoms: Sympto
     for pid, symptom in symptoms.by_pid.items():
         mine = [f for f in suspects if pid_of(f) in (0, pid) or not pid]
         reported = symptom.symptom is not None and symptom.symptom.interval is not None
-        faults = any(map(_is_fault, mine)) if reported else any(f.scope == "fault" for f in mine)
+        hung = symptom.symptom is not None and symptom.symptom.kind == "hang"  # a launch that did not end is more than a warning
+        faults = any(map(_is_fault, mine)) if reported or hung else any(f.scope == "fault" for f in mine)
         if not faults and (reported or outcome.failed):
             found.append(entries.of_symptom(symptom))
     return found

@@ -12,9 +12,11 @@ import numpy as np
 
 from gpudx.detectors.freed_while_in_use import freed_under
 from gpudx.diagnose import (
+    aliased_arguments,
     build_options,
     endless_loops,
     followers,
+    grown_counts,
     image_reasons,
     index_reasons,
     nan_reasons,
@@ -24,6 +26,7 @@ from gpudx.diagnose import (
     race_reasons,
     row_overflows,
     shared_pools,
+    tile_macros,
 )
 from gpudx.diagnose import kernel_check_reports as reports
 from gpudx.diagnose.access_numbers import Numbers, Why, elements
@@ -31,6 +34,7 @@ from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.errors import survived
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.contents import nan_read_back
 from gpudx.facts.given_memory import uses
 from gpudx.facts.host_code import kernel_at
 from gpudx.facts.late_writers import unordered_writer
@@ -48,7 +52,10 @@ from gpudx.text import capital, listed, plural, times
 
 ID = "kernel-check-"
 # The first that knows one.
-REASONS = (row_overflows, other_structs, index_reasons, race_reasons, partial_writes, partial_launches, nan_reasons, image_reasons)
+REASONS = (
+    row_overflows, other_structs, tile_macros, grown_counts, index_reasons, race_reasons, partial_writes, partial_launches, nan_reasons,
+    image_reasons,
+)  # fmt: skip
 MOST_NAMED = 4  # kernels
 NOT_WITH_BARRIERS = "with these checks, this driver does not run kernels correctly that return before a barrier or have one in a branch"
 MOST = 1000
@@ -56,6 +63,7 @@ REPORTED = "The kernel checked itself and reported this place."
 NOT_A_NUMBER = (
     "A NaN passes from launch to launch, so the first one counts; it is not shown that the program fails because of it."
 )
+NAN_READ_BACK = "the program read back a NaN"
 WRAP = 1 << 32  # what a 32-bit index loses
 WAITED_FOR = re.compile(
     r"(?:atom(?:ic)?_\w+\s*\(\s*&?\s*|^\s*!?\s*)(\w+\s*\[[^\]]*\])"
@@ -81,6 +89,7 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     """One finding per place in the source; the launches after the first are counted."""
     reported = [f for one in facts for f in reports.failures(one, case_dir / FOLDER)]
     found = [f for f in reported if not (_is_of_released_buffer(f) or _is_of_freed_memory(f)) and image_reasons.is_fault(f)]
+    found = [f for f in found if not index_reasons.is_wanted(f)]
     places: dict[tuple[str, Place], list[Failure]] = {}
     # Read before another work-item wrote it, or after a write that was left out: the fault is that one.
     spoiled = {(f.position, f.thing) for f in found if f.kind == "race" or (f.kind == "bounds" and f.writes)}
@@ -100,7 +109,18 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
         if same[0].kind != "nan":
             yield finding
         else:
-            yield replace(_after_infinity(finding, same[0], found), attribution=sure, because=NOT_A_NUMBER)
+            made = replace(_after_infinity(finding, same[0], found), attribution=sure, because=NOT_A_NUMBER)
+            yield _with_read(made, same[0]) if sure == "probable" else made
+
+
+def _with_read(finding: Finding, f: Failure) -> Finding:
+    """With the call by which a NaN came to the program."""
+    position = nan_read_back(f.facts)
+    if position is None or position < f.position:
+        return finding
+    site = f.facts.sites.at(position)
+    where = f" at {_line(site)}" if site.source else f", call {site.number}"
+    return replace(finding, evidence=(Evidence(f"{NAN_READ_BACK} ({site.call}{where})", (site.number,)), *finding.evidence))
 
 
 def _after_infinity(finding: Finding, f: Failure, found: Sequence[Failure]) -> Finding:
@@ -221,7 +241,9 @@ def _finding(f: Failure, count: int, launches: int, why: Why | None) -> Finding:
 def _why(f: Failure, argument: int | None) -> Why | None:
     """The reason, where the numbers of the record give one. With one buffer in two arguments, or a writer that is not waited for, that
     is the reason."""
-    if _same_buffer(f) is not None or _late_writer(f, argument) is not None:
+    if (same := _same_buffer(f)) is not None:
+        return survived("Reading who set two arguments", partial(aliased_arguments.why, f, same), None)
+    if _late_writer(f, argument) is not None:
         return None
     for reasons in REASONS:
         name = reasons.__name__.rpartition(".")[2]
@@ -356,7 +378,7 @@ def _launched(f: Failure, site: Site) -> str:
     items, group = f.facts.launches.geometry(launch) if launch is not None else ((), ())
     shape = " x ".join(f"{n:,}" for n in items if n)
     groups = " x ".join(f"{n:,}" for n in group if n)
-    size = f" {shape} work-items" if shape else " it"
+    size = f" {shape} {'work-item' if shape == '1' else 'work-items'}" if shape else " it"
     first = index_reasons.first_id(f)
     ids = f" with ids from {first:,} to {first + items[0] - 1:,}" if first and items else ""
     return f"launch {site.launch}{where} started{size}{f' in groups of {groups}' if groups else ''}{ids}"
@@ -448,8 +470,9 @@ def _label(f: Failure, argument: int | None, memory: Allocation | None) -> str:
         return f"the {SPACES[f.thing.kind]} `{f.thing.name}` ({plural(f.size, 'byte')})"
     made = memory.made if memory is not None else None
     about = [memory.id] if memory is not None else []
-    size = image_reasons.size(f) if f.kind == "image" else plural(f.size, "byte")
-    about += [size] if f.size or memory is not None else ["no buffer is passed"]
+    if not f.size and memory is None:
+        return f"argument {argument} `{f.thing.name}`, for which no buffer is passed"
+    about.append(image_reasons.size(f) if f.kind == "image" else plural(f.size, "byte"))
     about += [f"allocated at {_line(made)}"] if made is not None and made.source else []
     return f"argument {argument} `{f.thing.name}` ({', '.join(about)})"
 
@@ -476,9 +499,12 @@ def _what(f: Failure, label: str, why: Why | None) -> str:
         return image_reasons.what(f, label)
     if f.kind == "barrier":
         condition = f"`{f.other.text}` ({_place(f.other)})" if f.other is not None else "the condition"
-        return f"has a barrier that not all {f.size:,} work-items of a group reach ({f.offset:,} fulfil {condition} before it)"
+        return f"has a barrier that not all {f.size:,} work-items of a group reach, as {condition} is true for {f.offset:,} of them"
     if f.kind == "loop":
         return f"ran {f.width:,} loop iterations in one work-item without an end"
+    if f.kind == "overflow" and f.site.watched:
+        name, kind = f.site.watched
+        return f"stored {f.offset:,} in the index `{name}`, which is a {kind} and became {_signed(f.size):,}"
     if f.kind == "overflow":
         return f"computed the index {f.offset:,}, which does not fit in int and becomes {_signed(f.size):,}"
     return "divided by zero" if f.kind == "division" else f"computed {'NaN' if f.more else 'infinity'}"
@@ -496,6 +522,8 @@ def _which(f: Failure) -> str:
 
 def _side(f: Failure, label: str) -> str:
     past = f.offset - f.size
+    if not f.size:
+        return f" through {label}"
     if f.offset < 0:
         return f", {plural(-f.offset, 'byte')} before the start of {label}"
     if past > 0:

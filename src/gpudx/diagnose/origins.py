@@ -422,6 +422,7 @@ class _Launch:
             reach=self._reach(rest, unit) if seen is None and not unsure else None,
             text=self._text(rest, unit, index if meant is None else meant // unit, source),
             source=source[1] if source else "",
+            read_through=self._read_through(source[0]) if source else None,
         )
 
     def _unsure(self, rest: Sum) -> bool:
@@ -489,14 +490,18 @@ class _Launch:
         plain = _without_loops(others)
         return scale.value(self.known), plain.value(self.known), plain != others
 
+    def _read_through(self, load: Load) -> tuple[int, int] | None:
+        root = self.root(load.address) if load.address is not None else None
+        return (root.argument, root.byte) if root and not root.loaded else None
+
     def _element(self, load: Load) -> str | None:
-        """ "argument 2 at element 81"."""
+        """ "argument 2 at element 81", "a value read through argument 2"."""
         root = self.root(load.address) if load.address is not None else None
         if root is None or root.loaded or load.address is None:
             return None
         index = (load.address.without(root.atom) + Sum.number(load.skip)).value(self.known)
-        name = _name(root.argument, root.byte)
-        return name if index is None or index % load.size else f"{name} at element {index // load.size:,}"
+        name = Origin(root.argument, root.byte).pointer
+        return f"a value read through {name}" if index is None or index % load.size else f"{name} at element {index // load.size:,}"
 
     # ---- words ----
 

@@ -32,6 +32,9 @@ def why(f: Failure) -> Why | None:
         return None
     count = f.size // f.thing.element
     in_elements = last.begin == 0 and last.end == count and f.thing.element > 1
+    source = _copied_from(f, last) if f.thing.element > 1 and last.begin == 0 and not in_elements else None
+    if source is not None and source[1] == last.end * f.thing.element:
+        return _copied_elements(f, last, source)
     if may_be_kernels and not in_elements:
         return None  # a kernel may have been meant to write the rest
     site = f.facts.sites.at(last.position)
@@ -49,6 +52,26 @@ def why(f: Failure) -> Why | None:
         return None
     text = f"{site.call}{where} {wrote} the first {plural(last.end, 'byte')} of {name} only, and it has {f.size:,}."
     step = f"Let {site.call} write all {f.size:,} bytes of {name}, or keep the kernel from reading past byte {last.end - 1:,}."
+    return Why("read-before-write", text, (step,), site)
+
+
+def _copied_from(f: Failure, last: Stretch) -> tuple[str, int] | None:
+    """The buffer that a copy was made from, and its bytes."""
+    table, objects = f.facts.accesses, f.facts.objects
+    read = table["object"][(table["position"] == last.position) & ((table["how"] & WRITE) == 0) & (table["offset"] == 0)]
+    return (objects.label(int(read[0])), int(objects.table["size"][read[0]])) if len(read) else None
+
+
+def _copied_elements(f: Failure, last: Stretch, source: tuple[str, int]) -> Why:
+    """A copy of as many bytes as the other buffer has elements."""
+    assert f.thing is not None
+    site, count, element = f.facts.sites.at(last.position), last.end, f.thing.element
+    where = f" ({_line(site)})" if site.source else ""
+    text = (
+        f"{site.call}{where} copied {count:,} of the {source[1]:,} bytes of {source[0]} to `{f.thing.name}`: {count:,} is the number of "
+        f"its elements, which have {element} bytes each."
+    )
+    step = f"Pass the size in bytes to {site.call}: {count:,} x {element} = {source[1]:,}."
     return Why("read-before-write", text, (step,), site)
 
 

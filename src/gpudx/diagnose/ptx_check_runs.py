@@ -257,8 +257,8 @@ def instrument(wanted: KernelChecks, facts: Sequence[Facts], case_dir: Path) -> 
 def not_checked(facts: Sequence[Facts]) -> tuple[str, ...]:
     """What nobody looked at."""
     left = [
-        f"{plural(count, 'module')} ran without checks: {why}."
+        f"{plural(count, 'module')} ran without checks: {why}{f' (the module of kernel {demangle(kernel)})' if kernel else ''}."
         for one in facts
-        for (why, _), count in reports.not_checked(one).items()
+        for (why, kernel), count in reports.not_checked(one).items()
     ]
     return (*left, "Races of plain accesses in shared memory, and accesses outside buffers: run with --sanitize for these.")

@@ -23,6 +23,7 @@ NOBODY_STEPS = (
     "Let all threads of the warp execute the call: give threads beyond the end a neutral value instead of returning early.",
     "Or use the result only where the lane that it came from takes part.",
 )
+WHOLE_WARPS = f"Launch blocks of whole warps: a multiple of {LANES} threads, with neutral values for those beyond the end."
 REPORTED = "The kernel checked itself and reported both accesses."
 READ = (
     "The kernel checked itself and reported the read. Shared memory was filled with a large number in this run; that the program fails "
@@ -141,14 +142,28 @@ def _absent(f: Failure) -> Finding:
     )
 
 
+def _never_there(f: Failure) -> int:
+    """How many threads a block has, where the lane is one that its last warp does not have; else 0."""
+    row = f.facts.launches.at_position(f.position)
+    x, y, z = f.facts.launches.grid(row)[1] if row is not None else (0, 0, 0)
+    whole, rest = divmod(x * y * z, LANES)
+    warp = (f.local[0] + x * (f.local[1] + y * f.local[2])) // LANES
+    return x * y * z if rest and warp == whole and f.offset >= rest else 0
+
+
 def _from_nobody(f: Failure) -> Finding:
     site, op = f.facts.sites.at(f.position), f.site.text.split(" ")[0]
+    threads = _never_there(f)
+    gone = (
+        f"which does not exist: the last warp of a block of {threads:,} threads has {threads % LANES} lanes"
+        if threads
+        else "but that lane has left the kernel or never existed: the value is undefined"
+    )
     return Finding(
         id=NOBODY,
         severity="warning",
         message=(
-            f"Kernel {_name(f, site)} (launch {site.launch}) reads the value of lane {f.offset} with {op}{_at(f.site)}, but that lane has "
-            "left the kernel or never existed: the value is undefined."
+            f"Kernel {_name(f, site)} (launch {site.launch}) reads the value of lane {f.offset} with {op}{_at(f.site)}, {gone}."
         ),
         evidence=(
             Evidence(f"thread {triple(f.local)} of block {triple(f.group)} executed `{f.site.text}`", (site.number,)),
@@ -161,7 +176,7 @@ def _from_nobody(f: Failure) -> Finding:
         certainty="observed",
         attribution="probable",
         because=UNDEFINED,
-        steps=NOBODY_STEPS,
+        steps=(WHOLE_WARPS, *NOBODY_STEPS) if threads else NOBODY_STEPS,
         access=replace(_access(f, site, "read"), space=LANE),
     )
 

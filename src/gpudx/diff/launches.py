@@ -160,7 +160,46 @@ def _aligned(good: Coded, bad: Coded, a: I64, b: I64, aligner: Aligner) -> Pairs
     pairs = aligner.align(good.whole[a], bad.whole[b])
     pairs = aligner.refine(pairs, good.side.kernel[a], bad.side.kernel[b])
     left, right = settled(pairs, good.whole[a], bad.whole[b])
+    left, right = _in_step((left, right), (good.whole[a], bad.whole[b]), (good.side.kernel[a], bad.side.kernel[b]))
     return a[left], b[right]
+
+
+def _in_step(pairs: Pairs, codes: tuple[U64, U64], kernels: tuple[U64, U64]) -> Pairs:
+    """Where swapped arguments make the runs look shifted by a launch, as in k(a,b) k(b,a) and k(b,a) k(a,b), launches are paired place
+    by place: none is missing. Such a stretch begins at a launch without a partner, which the other run has elsewhere, and ends at one
+    of the other side; between them both run the same kernels."""
+    elsewhere = [np.isin(codes[0], codes[1]), np.isin(codes[1], codes[0])]
+    open_: list[tuple[int, int, int, bool]] = []  # side, places on both sides, is the launch elsewhere on the other side
+    stretches: list[tuple[int, int, int]] = []  # places on both sides, length
+    for x, y, side in _lone(pairs, len(codes[0]), len(codes[1])):
+        known = bool(elsewhere[side][(x, y)[side]])
+        if not open_ or open_[-1][0] == side:
+            open_.append((side, x, y, known))
+            continue
+        _, left, right, first_known = open_.pop()
+        size = x - left + (side == 0)
+        same = np.array_equal(kernels[0][left : left + size], kernels[1][right : right + size])
+        if same and (known or first_known):
+            stretches = [one for one in stretches if one[0] < left] + [(left, right, size)]
+    for left, right, size in stretches:
+        keep = (pairs[0] < left) | (pairs[0] >= left + size)
+        places = (np.append(one[keep], np.arange(begin, begin + size)) for one, begin in zip(pairs, (left, right), strict=True))
+        mine, theirs = places
+        order = np.argsort(mine, kind="stable")
+        pairs = (mine[order], theirs[order])
+    return pairs
+
+
+def _lone(pairs: Pairs, m: int, n: int) -> list[tuple[int, int, int]]:
+    """The first launches without a partner: how many of each side come before, and which side it is of."""
+    rest = [np.setdiff1d(np.arange(size), one)[:MOST_REPLACED] for size, one in zip((m, n), pairs, strict=True)]
+    slots = [np.searchsorted(one, alone) for one, alone in zip(pairs, rest, strict=True)]
+    both = [(int(slot), side, int(row)) for side in (0, 1) for slot, row in zip(slots[side], rest[side], strict=True)]
+    found, seen = [], [0, 0]
+    for slot, side, _ in sorted(both):
+        found.append((slot + seen[0], slot + seen[1], side))
+        seen[side] += 1
+    return found
 
 
 def _is_cut(one: Coded) -> bool:

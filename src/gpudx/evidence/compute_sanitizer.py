@@ -13,7 +13,8 @@ one text, whose summaries are added up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -287,6 +288,12 @@ def _how(fault: Fault) -> str:
     return "out of bounds" if reason is None or "bound" in reason else f"that is {reason}"
 
 
+def _callers(frames: Sequence[str]) -> Iterator[str]:
+    """A function that calls itself is one line."""
+    runs = [(frame, len(list(same))) for frame, same in groupby(frames)]
+    yield from (f"called from {frame}" + (f", {count:,} times" if count > 1 else "") for frame, count in runs[:MOST_SHOWN])
+
+
 def _counted(name: str, values: Box | Range, names: str = "") -> str:
     """ "thread (0,0,0)", "threads (0,0,0) to (31,0,0)"."""
     return f"{name if values.low == values.high else names or f'{name}s'} {values}"
@@ -308,7 +315,7 @@ def _sentences(report: Report, fault: Fault) -> Iterator[str]:
         yield plural(fault.hazards, "hazard")
     if fault.doubt:
         yield f"this may be a false alarm: {fault.doubt}"
-    yield from (f"called from {frame}" for frame in first.device[:MOST_SHOWN])
+    yield from _callers(first.device)
     if first.host:
         stack = " < ".join(str(frame) for frame in first.host[:MOST_SHOWN])
         yield f"host stack{f' at {first.host_at}' if first.host_at else ''}: {stack}"

@@ -22,7 +22,7 @@ from gpudx.evidence._compressed import Unreadable
 from gpudx.evidence._device_code import Function
 from gpudx.evidence.code_objects import CUDA_SECTIONS, cubins, ptx_in
 
-__all__ = ["Function", "find", "kernel_at", "ptx_of"]
+__all__ = ["Function", "alignments", "find", "kernel_at", "ptx_of"]
 
 MOST_BYTES = 1 << 30  # of one section of device code
 
@@ -61,6 +61,15 @@ def ptx_of(path: Path, symbol: str) -> str:
     """The PTX in a program that has a kernel; "" where there is none."""
     entry = re.compile(rf"\.entry\s+{re.escape(symbol)}\b")
     return next((text for section in _sections(path) for text in ptx_in(section) if entry.search(text)), "")
+
+
+def alignments(path: Path, variable: str) -> Iterator[int]:
+    """Of a variable of the device, as each PTX in a program declares it."""
+    declared = re.compile(rf"^[ \t]*(?:\.\w+[ \t]+){{0,4}}\.align[ \t]+(\d{{1,4}})[ \t]+\.\w+[ \t]+{re.escape(variable)}\b", re.MULTILINE)
+    for section in _sections(path):
+        for text in ptx_in(section):
+            if variable in text and (found := declared.search(text)):
+                yield int(found[1])
 
 
 def _mangled(elf: Elf, name: str) -> str:

@@ -1,4 +1,4 @@
-"""What the code of a kernel says of its parameters, where the program's file is at hand and has PTX of it."""
+"""What device code says of kernels' parameters and of variables, where the program's file is at hand and has PTX of it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,29 @@ def roles_of(facts: Facts, kernel_row: int) -> Roles | None:
     return _roles(Path(facts.trace.exe), info.symbol or info.name) if info and facts.trace.exe else None
 
 
+def alignment_of(facts: Facts, variable: str) -> int | None:
+    """Of a variable of the device, in bytes: of an array of numbers the size of one. None where the program's PTX does not say it."""
+    return _alignment(Path(facts.trace.exe), variable) if variable and facts.trace.exe else None
+
+
 @lru_cache(maxsize=256)
 def _roles(program: Path, symbol: str) -> Roles | None:
     from gpudx.evidence.device_functions import ptx_of
     from gpudx.ptx_checks.parameters import roles
 
+    return roles(ptx_of(program, symbol), symbol) if _is_small(program) else None
+
+
+@lru_cache(maxsize=256)
+def _alignment(program: Path, variable: str) -> int | None:
+    from gpudx.evidence.device_functions import alignments
+
+    found = set(alignments(program, variable)) if _is_small(program) else set()
+    return found.pop() if len(found) == 1 else None
+
+
+def _is_small(program: Path) -> bool:
     try:
-        small = program.stat().st_size <= MOST_BYTES
+        return program.stat().st_size <= MOST_BYTES
     except OSError:
-        return None
-    return roles(ptx_of(program, symbol), symbol) if small else None
+        return False

@@ -247,6 +247,26 @@ class Kernels:
         found: dict[int, frozenset[str]] = self._read(row, "guards") or {}
         return found
 
+    def returns_before_barrier(self, row: int) -> dict[int, frozenset[str]]:
+        """By dimension: the arguments from which on work-items return before a barrier, as the kernel's source shows."""
+        found: dict[int, frozenset[str]] = self._read(row, "returns_before_barrier") or {}
+        return found
+
+    def only_written(self, row: int) -> frozenset[str]:
+        """The arguments that the kernel only assigns elements of, as its source shows; by name."""
+        found: frozenset[str] = self._read(row, "only_written") or frozenset()
+        return found
+
+    def useless_clamps(self, row: int) -> dict[str, tuple[int, str]]:
+        """Clamps of unsigned differences in the kernel's source, which do nothing: dimension of the id, argument that is subtracted."""
+        found: dict[str, tuple[int, str]] = self._read(row, "useless_clamps") or {}
+        return found
+
+    def image_functions(self, row: int) -> dict[str, frozenset[str]]:
+        """By argument: the functions that the kernel's source reads and writes an image with."""
+        found: dict[str, frozenset[str]] = self._read(row, "images") or {}
+        return found
+
     @cached_property
     def _readings(self) -> dict[tuple[int, str, int, str], Any]:
         return {}
@@ -470,14 +490,19 @@ class Kernels:
 
     def options(self, row: int, position: int) -> str:
         """The build options of a kernel object's program, as they were last given before `position`."""
+        built = self.built_at(row, position)
+        return self._trace.array(built, "options").decode("utf-8", "replace") if built is not None else ""
+
+    def built_at(self, row: int, position: int) -> int | None:
+        """The call that last built a kernel object's program before `position`."""
         program = int(self._objects.table["owner"][row]) if row >= 0 else -1
         handle = int(self._objects.table["handle"][program]) if program >= 0 else 0
         for info in self._trace.schema.doing("build"):
             positions = self._trace.select(info)
             mine = positions[(self._trace.field(info, "program", positions) == handle) & (positions < position)]
             if len(mine):
-                return self._trace.array(int(mine[-1]), "options").decode("utf-8", "replace")
-        return ""
+                return int(mine[-1])
+        return None
 
     def whole_groups(self, row: int, device: Device, position: int) -> bool | None:
         """Must the global size of a launch be a multiple of the local size? None when only the driver knows."""

@@ -17,7 +17,7 @@ FAR = 1 << 40  # farther than this nothing was missed: the address is wild
 class Miss:
     """What an address is to a launch. `text` completes "the access was ..."."""
 
-    kind: str  # null, freed, past, before, inside, other, wild
+    kind: str  # null, freed (in freed memory, or nearest to it), past, before, inside, other, wild
     text: str
     argument: int | None = None
     object: int = -1
@@ -127,6 +127,9 @@ def _nearest(facts: Facts, given: list[_Given], address: int, position: int) -> 
     where = f"right at the end of {label}" if past and not distance else where
     tail = f", inside {facts.objects.label(other)}, which the launch was not passed" if other >= 0 else ""
     kind, rival = "past" if past else "before", _as_near(found)
+    if rival is None and not _live(facts, one.object, position):
+        gone = where.replace(label, f"freed {label}")
+        return Miss("freed", gone + tail, one.argument, one.object, distance)
     if rival is None:
         return Miss(kind, where + tail, one.argument, one.object, distance)
     doubt = f"; {facts.objects.label(rival.object)} ({rival.name}) is about as near, so it is not known which of them was meant"

@@ -22,7 +22,9 @@ I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 Bool = NDArray[np.bool_]
 WORD = 8
-MOST_WORDS = 64  # of one structure that are looked at
+# Of one structure that are looked at: 4 KiB, as much as a kernel of CUDA 12.0 takes. A reduction of PyTorch has its input about 1 KB behind
+# its beginning (ATen/native/cuda/Reduce.cuh, ReduceOp).
+MOST_WORDS = 512
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import Front
+from gpudx.facts.launch_rules import more_than_fit
+from gpudx.facts.objects import FAMILIES
 from gpudx.facts.order.waits import DEFAULT_QUEUES
 from gpudx.model import Evidence
 from gpudx.text import plural, several
@@ -17,6 +19,7 @@ from gpudx.text import plural, several
 I64 = NDArray[np.int64]
 SHOWN = 8
 MOST_ARGUMENTS = 8
+OF_HOST = [FAMILIES.index(name) for name in ("host", "registered", "managed")]  # families of memory that host and kernels use at once
 
 
 def stuck_fronts(facts: Facts) -> list[Front]:
@@ -132,6 +135,53 @@ def described(facts: Facts, front: Front) -> Iterator[Evidence]:
         wait = "waits" if len(front.waiting) == 1 else "wait"
         text = f"{plural(len(front.waiting), 'call')} of the stream {wait} behind it, the first is {behind}"
         yield Evidence(text, tuple(p + 1 for p in front.waiting[:SHOWN]))
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """What a launch that does not end may wait for, as far as its numbers show: a fact, and what to do about it if it is that."""
+
+    text: str
+    step: str
+
+
+def is_wait(facts: Facts, position: int) -> bool:
+    """Does this call return only when the device is done?"""
+    return facts.trace.info(position).does == "wait" or bool(facts.trace.record(position).get("blocking"))
+
+
+def suspicions(facts: Facts, position: int) -> Iterator[Suspicion]:
+    """Of a launch in the background of whatever the host was doing when the record ends."""
+    wait = next((p for p in map(int, facts.in_flight) if is_wait(facts, p)), None)
+    row = facts.launches.at_position(position)
+    if row is None:
+        return
+    kernel = facts.launches.name(row)
+    if waiting := more_than_fit(facts, row):
+        yield Suspicion(
+            f"{waiting.blocks:,} blocks, at most {waiting.fit:,} can be on the device at once: a block that waits for one that has not "
+            "started waits forever",
+            f"If blocks of {kernel} wait for each other, launch at most {waiting.fit:,} of them, in a cooperative launch, which is "
+            "refused where they do not all fit.",
+        )
+    if wait is not None and (argument := _of_host(facts, row)) is not None:
+        index, memory = argument
+        label, call = facts.objects.label(memory), facts.sites.at(wait)
+        yield Suspicion(
+            f"{label} (argument {index}) is host memory, which the host can change while {kernel} runs; its thread is in {call.call} "
+            f"(call {call.number}) instead",
+            f"If {kernel} waits for the host to write {label}, write it before {call.call} (call {call.number}).",
+        )
+
+
+def _of_host(facts: Facts, row: int) -> tuple[int, int] | None:
+    """(argument, memory) of an argument in memory that host and kernels use at once, or with an address of it."""
+    pointers = facts.launches.pointers
+    for at in pointers.of(row):
+        memory = int(pointers.object[at])
+        if memory >= 0 and bool(pointers.live[at]) and int(facts.objects.table["family"][memory]) in OF_HOST:
+            return int(pointers.index[at]), memory
+    return None
 
 
 def launch_facts(facts: Facts, position: int) -> Iterator[Evidence]:

@@ -7,13 +7,22 @@ from dataclasses import replace
 
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
+from gpudx.detectors import hang
+from gpudx.diagnose import entries
 from gpudx.diagnose.instruments import NOT_CHECKED as INSIDE  # said of plain runs: nothing looked inside kernels
 from gpudx.diagnose.judge import ORDER
 from gpudx.investigate.agreement import GENERAL, agreed, is_unnamed, kernel_of
 from gpudx.investigate.observed import HUNG, PLAIN, observation, observed
 from gpudx.investigate.suspects import best_entries
 from gpudx.investigate.uninitialized import CAUSE as READS_FRESH
-from gpudx.investigate.uninitialized import POISONED, depends, ends_otherwise, is_of_shared, seems_to_depend
+from gpudx.investigate.uninitialized import (
+    POISONED,
+    SHARED_MEMORY,
+    depends,
+    ends_otherwise,
+    is_of_shared,
+    seems_to_depend,
+)
 from gpudx.investigate.which_memory import ruled_out
 from gpudx.model import Case, Diagnosis, Evidence, Finding, Investigation, Row, Status, Trial
 from gpudx.model.cause_kinds import WHERE
@@ -29,6 +38,10 @@ def conclude(case: Case, state: Investigation) -> Case:
         told = tuple(one for one in told if one not in without_effect)
         case = replace(case, findings=tuple(one for one in case.findings if not _is_said_by(one, without_effect)))
         state = replace(state, reason=_with_note(state.reason, _note(without_effect[0])))
+    if case.outcome.failed_itself and not any(one.status in ("confirmed", "likely") for one in told):
+        mine = [trial for trial in state.trials if trial.experiment == SHARED_MEMORY and trial.outcome == "reproduced"]
+        notes = dict.fromkeys(trial.note for trial in mine if trial.note)
+        state = replace(state, reason=_with_note(state.reason, " ".join(notes))) if notes else state
     return replace(
         case,
         diagnosis=told,
@@ -83,7 +96,29 @@ def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
         told = [_with_more_time(one, state) for one in told]
     if state.symptom == "no failure":
         told = list(_that_matter(told, state.trials))
-    return tuple(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank))
+    return tuple(_earliest_first(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank)))
+
+
+def _earliest_first(ranked: list[Diagnosis]) -> list[Diagnosis]:
+    """Of accesses that checks saw outside of one buffer, that of the earliest launch comes first: the later ones may follow from it."""
+    first = ranked[0] if ranked else None
+    if first is None or not _is_seen_outside(first):
+        return ranked
+    same = [one for one in ranked if _is_seen_outside(one) and _memory_of(one) == _memory_of(first) and one.status == first.status]
+    return sorted(ranked, key=lambda one: one is not min(same, key=_launch_of))
+
+
+def _is_seen_outside(entry: Diagnosis) -> bool:
+    seen = entry.access is not None and entry.access.seen_by == "kernel check" and entry.access.offset is not None
+    return seen and tells(entry.cause) in ("access", "memory") and _memory_of(entry) is not None
+
+
+def _memory_of(entry: Diagnosis) -> str | None:
+    return entry.guilty.allocation.id if entry.guilty and entry.guilty.allocation else None
+
+
+def _launch_of(entry: Diagnosis) -> int:
+    return entry.guilty.launch if entry.guilty and entry.guilty.launch is not None else 1 << 62
 
 
 OVERFLOW = "index-overflow"
@@ -110,10 +145,17 @@ def _with_more_time(entry: Diagnosis, state: Investigation) -> Diagnosis:
     if len(plain) < AGAIN or entry.cause != "hang" or entry.status != "likely":
         return entry
     told = Evidence(f"it did not end within {longest:.0f} s either")
-    entry = replace(entry, evidence=(*entry.evidence[:1], told, *entry.evidence[1:]))
+    done = {hang.MORE_TIME, *([hang.DUMP] if any(trial.experiment == "dump" for trial in state.trials) else [])}
+    fix = tuple(step for step in entry.fix if step not in done)
+    entry = replace(entry, evidence=(*entry.evidence[:1], told, *entry.evidence[1:]), fix=fix)
     named = entry.observed and entry.guilty is not None and entry.guilty.source and entry.guilty.launch is not None
     reason = "An instrument saw where the threads are, and a run with more time did not end."
-    return replace(entry, status="confirmed", reason=reason) if named else entry
+    if named:
+        return replace(entry, status="confirmed", reason=reason)
+    return replace(entry, reason=STILL_NOT_ENDED) if entry.reason == entries.NOT_ENDED else entry
+
+
+STILL_NOT_ENDED = "Breadcrumbs show that its stream reached it and that it had not ended; a run with more time did not end."
 
 
 UNCHANGED = (
@@ -221,7 +263,7 @@ def _evidence(row: Row, weight: str) -> Iterator[Evidence]:
     for cell in row.cells:
         if cell.weight == weight:
             if weight == "for" and cell.why == REPORTED:
-                yield Evidence(f"the experiment {cell.experiment} showed it ({cell.observed})")
+                yield Evidence(f"the experiment `{cell.experiment}` showed it: {cell.observed}")
                 continue
             seen = f"{cell.experiment}: {cell.observed}, {cell.why}"
             expected = f'; this cause predicts "{cell.expects}"' if weight == "against" else AS_PREDICTED

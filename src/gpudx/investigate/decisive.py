@@ -30,14 +30,16 @@ from gpudx.investigate.plans import (
     SCALED,
     SERIALISED,
     SHARED_AGAIN,
+    USED_EARLY,
     WHICH_MEMORY,
     Step,
 )
 from gpudx.investigate.suspects import by_page
 from gpudx.investigate.uninitialized import POISONED
-from gpudx.lab.experiments import NOT_CUDA, base
+from gpudx.lab.experiments import base
 from gpudx.model import Case, Diagnosis, FailureClass, Finding, Investigation, Trial, Verdict
 from gpudx.model.cause_kinds import PROGRAM, WHERE
+from gpudx.model.investigation import NOT_CUDA
 
 TWICE = 2
 REPEAT = 2  # plain runs of a fault that the record settles: the second says whether it repeats
@@ -213,9 +215,9 @@ def _is_vague(state: Investigation) -> bool:
 
 
 def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> Step | None:
-    if step in (ORDERED, RACES):
-        some = runnable if step is ORDERED else [name for name in runnable if base(name) == ordered.EDGE]
-        wanted = ordered.next_run(state.trials, some)
+    if step in (ORDERED, RACES, USED_EARLY):
+        only = {RACES: ordered.EDGE, USED_EARLY: ordered.TRANSFERS}.get(step)
+        wanted = ordered.next_run(state.trials, [name for name in runnable if only in (None, base(name))])
         return Step(wanted.experiment, wanted.why, wanted.runs) if wanted else None
     if step is ORDER_FIRST:
         return _order_first(state, runnable)

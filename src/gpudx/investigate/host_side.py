@@ -1,4 +1,4 @@
-"""What the record has of two things that no argument shows: host memory that graphs copy, and variables of modules."""
+"""What the record has of things that no argument shows: host memory that graphs copy, variables of modules, data of host functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpudx.facts import Facts
+from gpudx.facts.notes import call_before
 from gpudx.facts.objects import FAMILIES, KINDS
+from gpudx.facts.operations import field_of, has_field
 from gpudx.facts.ranges import WRITE
 
 OF_HOST = [FAMILIES.index(name) for name in ("host", "registered")]
@@ -69,3 +71,31 @@ def _unordered(facts: Facts, one: int, other: int) -> bool:
     if first < 0 or second < 0:
         return False
     return not bool(facts.happens.ordered(np.array([first]), np.array([second]))[0])
+
+
+@dataclass(frozen=True)
+class ReusedData:
+    """Two calls that put a function into a queue with the same data, other bytes in it by the second, and no wait for the first between
+    them (positions); `calls` are passed this data in all."""
+
+    first: int
+    again: int
+    calls: int
+
+
+def reused_data(facts: Facts) -> list[ReusedData]:
+    """The function itself may have changed its data: whether it had run by then is not known from this."""
+    trace, found = facts.trace, []
+    functions = trace.select(trace.schema.doing("native_kernel"))
+    functions = functions[has_field(trace, "user_data", functions)]
+    data = field_of(trace, "user_data", functions)
+    for note in trace.named("note_source_changed").tolist():
+        address, again = trace.record(note)["address"], call_before(facts, note)
+        mine = functions[data == np.uint64(address)]
+        earlier = mine[mine < again]
+        if again not in mine or not len(earlier):
+            continue
+        # Not facts.happens: it takes the host to know of the end at once, since the function may tell it.
+        if facts.order.open(earlier[-1:], field_of(trace, "queue", earlier[-1:]), again)[0]:
+            found.append(ReusedData(int(earlier[-1]), again, len(mine)))
+    return found

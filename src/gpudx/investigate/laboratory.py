@@ -19,9 +19,19 @@ from typing import Self
 
 from gpudx import casefile
 from gpudx.diagnose import fenced_runs, runtime_words
+from gpudx.diagnose.kernel_check_runs import NAN_READ_BACK
 from gpudx.errors import UserError, keep
 from gpudx.facts import Facts, derive
-from gpudx.investigate import decisive, exchanged, ordered, same_failure, standstill, uninitialized, which_memory
+from gpudx.investigate import (
+    decisive,
+    exchanged,
+    freed_early,
+    ordered,
+    same_failure,
+    standstill,
+    uninitialized,
+    which_memory,
+)
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.investigate.observed import HUNG
 from gpudx.investigate.one_run import SHORTEST_S, Job, Made, learn, make, with_learned
@@ -45,6 +55,7 @@ from gpudx.model.how import How, Ways
 from gpudx.trace import open_traces
 
 SIMULATED = "oclgrind"
+REFUSALS = "runtime-errors"  # looks for calls that the runtime refuses without a driver's call
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
 INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
@@ -54,6 +65,7 @@ AT_THE_END_S = 1.0  # of the budget, for the analysis of the last run
 LONGER = 0.3  # of the budget: whether a program that stood still ends with more time
 FIRST_PATIENCE = 0.4  # of the budget: a first run that has not ended by then, and does nothing any more, hangs
 NAN, NUMBERS = "not-a-number", "checked-numbers"
+READ_BACK = "This is the first NaN of the run, and the program read one back; whether it expects that is not known."
 PRINTED_NAN, PRINTED_INFINITY = (re.compile(rb"(?i)(?<![\w.])-?(?:%b)(?!\w)" % word) for word in (b"nan", b"inf(?:inity)?"))
 
 
@@ -197,6 +209,7 @@ class Laboratory:
             case, trial = _with_entry(entry, case, trial, made.facts)
         if experiment == PLAIN:
             case, trial = _with_order(case, trial, state, made.facts)
+        case, trial = _with_entry(freed_early.entry(state.trials, trial, case), case, trial, made.facts)
         module = every()[base(experiment)]
         return case, trial if made.idle else at_sites.counted(trial, case, module, job.context, state), made
 
@@ -287,7 +300,8 @@ def _counted(case: Case, experiment: str, folder: Path) -> Case:
 
 def _with_printed_nan(case: Case, output: Path) -> Case:
     """Programs compute NaN and infinity on purpose, to mark what is missing. In a run that passed, one counts only if the program printed
-    it. The first one of a run whose output has one is where that comes from; a program that passed may have meant to print infinity."""
+    it, or as likely if it read a NaN back. The first one of a run whose output has one is where that comes from; a program that passed may
+    have meant to print infinity."""
     try:
         text = output.read_bytes()
     except OSError:
@@ -301,6 +315,10 @@ def _with_printed_nan(case: Case, output: Path) -> Case:
         return _with_first(case, first, "an infinite number", "infinity", "confirmed" if case.outcome.failed else "likely")
     if case.outcome.failed:
         return case
+    back = [entry for entry in mine if entry.status == "likely" and any(one.text.startswith(NAN_READ_BACK) for one in entry.evidence)]
+    if back:
+        entry = replace(back[0], reason=READ_BACK)
+        return replace(case, diagnosis=(entry, *(one for one in case.diagnosis if one is not back[0])))
     return replace(case, diagnosis=tuple(entry for entry in case.diagnosis if entry.cause != NAN))
 
 
@@ -392,6 +410,8 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     new += [e for e in case.diagnosis if e.status == "confirmed" and _was_less(e, state)]
     if base(experiment) == SIMULATED:  # it stands in for the driver: what it refuses is no fault of the program's, only what it sees
         new = [e for e in new if e.observed]
+    if base(experiment) != REFUSALS:  # a call that is refused only beside an instrument is refused because of it
+        new = [e for e in new if e.observed or not _is_of_refused_call(e, case)]
     if state.trials and state.symptom != "hang":  # an instrument that took too long is not what the program fails of
         new = [e for e in new if e.cause != "hang"]
     silent = (PLAIN, *ordered.WITHOUT_INSTRUMENT)  # no instrument looks at these runs, and what their record has the plain ones have too
@@ -411,6 +431,12 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
         note=idle or "",
         given=next((one.gave for one in watching if one.gave), ""),
     )
+
+
+def _is_of_refused_call(entry: Diagnosis, case: Case) -> bool:
+    """Does it rest on a call that failed, and on nothing that an instrument saw?"""
+    mine = [finding for finding in case.findings if finding.fingerprint in entry.findings]
+    return any(f.site is not None and f.site.status not in (None, "in flight") for f in mine)
 
 
 def _was_less(entry: Diagnosis, state: Investigation) -> bool:

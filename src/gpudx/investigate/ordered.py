@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -34,12 +35,10 @@ from gpudx.text import plural
 
 EDGE, TRANSFERS, SERIALISED = "edge", "blocking-transfers", "serialised"
 HOST_MEMORY, SHARED_MEMORY = "host-memory-changed-under-copy", "host-access-during-kernel"
-UNORDERED_ACCESS = "unordered-access"
+UNORDERED_ACCESS, REUSED_DATA = "unordered-access", "host-function-data-reused"
 WITHOUT_INSTRUMENT = (EDGE, TRANSFERS, KEPT, ROOMY)  # what their records show, plain runs have too
 SHARED = ("managed", "host", "registered")  # families of memory that host and kernels can use at once
 LEVEL = 0.01  # of a false confirmation
-FIRST_LOOK = 3  # runs with the change, before more is spent on it
-ENOUGH = 5  # failures without it
 MOST_PLAIN = 24  # runs without it, to see these
 MOST_PASSES = 40
 LATER_CALLS = 4000  # of the thread, in which the first wait for a transfer is looked for
@@ -48,6 +47,21 @@ WHY = {
     TRANSFERS: "whether a transfer is used before it is complete",
     SERIALISED: "whether the host uses memory before a kernel is done with it",
 }
+
+
+@dataclass(frozen=True)
+class Demand:
+    """How much it takes: `first_look` runs with the change before more is spent on it, `enough` failures without it."""
+
+    level: float
+    first_look: int
+    enough: int
+
+
+OF_FAILURES = Demand(LEVEL, 3, 5)
+# What plain runs print is the same each time, and so is what changed runs print, or nothing is said. That is likely at most, and the
+# runs that would make it certain are often more than a slow program has time for.
+OF_OUTPUT = Demand(0.2, 2, 3)
 
 
 @dataclass(frozen=True)
@@ -61,10 +75,14 @@ class Wanted:
 
 def next_run(trials: Sequence[Trial], runnable: Collection[str]) -> Wanted | None:
     """None when nothing is left to decide this way."""
-    seen = observed(_judged_by(trials, runnable))
+    seen, demand = observed(_judged_by(trials, runnable)), _demand(trials)
     if not seen[PLAIN].rate.failures:
         return None
-    return next(filter(None, (_next_of(name, seen) for name in _candidates(seen, runnable))), None)
+    return next(filter(None, (_next_of(name, seen, demand) for name in _candidates(seen, runnable, demand))), None)
+
+
+def _demand(trials: Sequence[Trial]) -> Demand:
+    return OF_OUTPUT if by_output.applies(trials) else OF_FAILURES
 
 
 def _judged_by(trials: Sequence[Trial], names: Collection[str]) -> Sequence[Trial]:
@@ -74,34 +92,34 @@ def _judged_by(trials: Sequence[Trial], names: Collection[str]) -> Sequence[Tria
     return by_output.as_failures(trials, [name for name in names if base(name) in (EDGE, TRANSFERS, SERIALISED)])
 
 
-def _candidates(seen: Mapping[str, Observed], runnable: Collection[str]) -> Iterator[str]:
+def _candidates(seen: Mapping[str, Observed], runnable: Collection[str], demand: Demand) -> Iterator[str]:
     """Races first: a transfer that a kernel does not wait for is one, and completing the transfer would hide it too."""
     edges = [name for name in runnable if base(name) == EDGE]
     yield from edges
-    if TRANSFERS in runnable and not any(decided(name, seen) for name in edges):
+    if TRANSFERS in runnable and not any(decided(name, seen, demand) for name in edges):
         yield TRANSFERS
-        if decided(TRANSFERS, seen):
-            yield from _until_decided(sorted(n for n in runnable if n.startswith(TRANSFERS + VARIANT)), seen)
-    if SERIALISED in runnable and not any(decided(name, seen) for name in (*edges, TRANSFERS)):
+        if decided(TRANSFERS, seen, demand):
+            yield from _until_decided(sorted(n for n in runnable if n.startswith(TRANSFERS + VARIANT)), seen, demand)
+    if SERIALISED in runnable and not any(decided(name, seen, demand) for name in (*edges, TRANSFERS)):
         yield SERIALISED
 
 
-def _until_decided(names: Sequence[str], seen: Mapping[str, Observed]) -> Iterator[str]:
+def _until_decided(names: Sequence[str], seen: Mapping[str, Observed], demand: Demand) -> Iterator[str]:
     for name in names:
         yield name
-        if decided(name, seen):
+        if decided(name, seen, demand):
             return
 
 
-def _next_of(name: str, seen: Mapping[str, Observed]) -> Wanted | None:
+def _next_of(name: str, seen: Mapping[str, Observed], demand: Demand) -> Wanted | None:
     one, plain = seen.get(name, Observed(name)), seen[PLAIN]
     if _is_useless(one):
         return None
-    if one.rate.runs < FIRST_LOOK:
-        return Wanted(name, FIRST_LOOK, WHY[base(name)])
-    if plain.rate.failures < ENOUGH and plain.rate.runs < MOST_PLAIN:
-        return Wanted(PLAIN, plain.rate.runs + ENOUGH - plain.rate.failures, "how often it fails without the change")
-    needed = passes_needed(plain.rate, LEVEL)
+    if one.rate.runs < demand.first_look:
+        return Wanted(name, demand.first_look, WHY[base(name)])
+    if plain.rate.failures < demand.enough and plain.rate.runs < MOST_PLAIN:
+        return Wanted(PLAIN, plain.rate.runs + demand.enough - plain.rate.failures, "how often it fails without the change")
+    needed = passes_needed(plain.rate, demand.level)
     if one.rate.runs < needed:
         return Wanted(name, needed, WHY[base(name)]) if needed <= MOST_PASSES else None
     after = plain.after(one)
@@ -122,35 +140,36 @@ def _patience(plain: Observed) -> int:
     return math.ceil(2 * TWICE * plain.rate.runs / plain.rate.failures)
 
 
-def decided(name: str, seen: Mapping[str, Observed]) -> bool:
+def decided(name: str, seen: Mapping[str, Observed], demand: Demand = OF_FAILURES) -> bool:
     """Did the failure go with the change, and come back without it?"""
     one, plain = seen.get(name, Observed(name)), seen[PLAIN]
-    if one.rate.runs < FIRST_LOOK or _is_useless(one) or not plain.rate.failures:
+    if one.rate.runs < demand.first_look or _is_useless(one) or not plain.rate.failures:
         return False
-    return one.rate.runs >= passes_needed(plain.rate, LEVEL) and plain.after(one).rate.failures >= TWICE
+    return one.rate.runs >= passes_needed(plain.rate, demand.level) and plain.after(one).rate.failures >= TWICE
 
 
 def entry(trials: Sequence[Trial], case: Case, processes: Sequence[Facts]) -> Diagnosis | None:
     """The diagnosis, once it is decided. `case` and `processes` are of the plain run that completed the decision."""
     if by_output.applies(trials):
-        found = _decided(_judged_by(trials, {trial.experiment for trial in trials}), case, processes)
+        found = _decided(_judged_by(trials, {trial.experiment for trial in trials}), case, processes, OF_OUTPUT)
         return by_output.in_words(found) if found else None
-    return _decided(trials, case, processes)
+    return _decided(trials, case, processes, OF_FAILURES)
 
 
-def _decided(trials: Sequence[Trial], case: Case, processes: Sequence[Facts]) -> Diagnosis | None:
+def _decided(trials: Sequence[Trial], case: Case, processes: Sequence[Facts], demand: Demand) -> Diagnosis | None:
     seen = observed(trials)
     edges = [name for name in seen if base(name) == EDGE]
     for name in edges:
-        if decided(name, seen):
+        if decided(name, seen, demand):
             return _race(seen[name], seen[PLAIN], case)
     if any(_is_open(seen[name]) for name in edges):
         return None
-    if decided(TRANSFERS, seen):
-        return _transfer(seen, case, processes)
-    if not decided(SERIALISED, seen) or (TRANSFERS in seen and _is_open(seen[TRANSFERS])):
+    if decided(TRANSFERS, seen, demand):
+        return _transfer(seen, case, processes, demand)
+    if not decided(SERIALISED, seen, demand) or (TRANSFERS in seen and _is_open(seen[TRANSFERS])):
         return None
-    return _during_kernel(seen, case, processes) or _in_graph(seen, processes) or _of_symbol(seen, processes)
+    of_function = _of_host_function(seen[SERIALISED], seen[PLAIN], processes)
+    return of_function or _during_kernel(seen, case, processes) or _in_graph(seen, processes) or _of_symbol(seen, processes)
 
 
 def _is_open(edge: Observed) -> bool:
@@ -191,25 +210,27 @@ def _rate(plain: Observed) -> str:
 # ---- host memory under transfers ----
 
 
-def _transfer(seen: Mapping[str, Observed], case: Case, processes: Sequence[Facts]) -> Diagnosis | None:
+def _transfer(seen: Mapping[str, Observed], case: Case, processes: Sequence[Facts], demand: Demand) -> Diagnosis | None:
     """Host threads in each other's way are hidden by a wait as well, so where they are suspected nothing is said."""
     facts = max(processes, key=lambda one: len(transfers.early(one.trace)), default=None)
     if facts is None or any(entries.cause_of(finding).kind is THREADS for finding in case.findings):
         return None
+    if of_function := _of_host_function(seen[TRANSFERS], seen[PLAIN], processes):
+        return of_function
     lines = transfers.by_line(facts.trace, facts.sites)
-    place = _place(seen, len(lines))
+    place = _place(seen, len(lines), demand)
     if place is None or place >= len(lines):
         return None
     name = f"{TRANSFERS}{VARIANT}{place + 1}" if len(lines) > 1 else TRANSFERS
     return _host_memory(facts, lines[place], seen[name], seen[PLAIN])
 
 
-def _place(seen: Mapping[str, Observed], lines: int) -> int | None:
+def _place(seen: Mapping[str, Observed], lines: int, demand: Demand) -> int | None:
     """The first line whose transfers alone must be complete. In a queue that works in order, waiting for a later transfer completes
     the earlier ones too."""
     if lines == 1:
         return 0
-    return next((n for n in range(lines) if decided(f"{TRANSFERS}{VARIANT}{n + 1}", seen)), None)
+    return next((n for n in range(lines) if decided(f"{TRANSFERS}{VARIANT}{n + 1}", seen, demand)), None)
 
 
 def _host_memory(facts: Facts, line: Transfers, one: Observed, plain: Observed) -> Diagnosis:
@@ -279,45 +300,97 @@ USE_MAP = ("Wait for the map's event before the memory is used, or make the map 
 
 
 def _during_kernel(seen: Mapping[str, Observed], case: Case, processes: Sequence[Facts]) -> Diagnosis | None:
-    """The kernel whose arguments the host can use at the same time, if there is only one such kernel. Two kernels, or threads, may be
-    in each other's way as well."""
+    """The launch whose memory the host can use at the same time, if there is only one such kernel, or only one such memory. Two of both,
+    or threads, may be in each other's way as well."""
     if any(entries.cause_of(finding).kind in (THREADS, UNORDERED) for finding in case.findings if finding.causes):
         return None
-    found = [(facts, *one) for facts in processes for one in _shared_arguments(facts)]
-    kernels = {facts.kernels.name(int(facts.launches.kernel_row[launch])) for facts, launch, _, _ in found}
-    if len(kernels) != 1:
+    # The member of a structure need not be used: it counts only where no argument is itself such memory.
+    found = next(filter(None, ([(f, one) for f in processes for one in _shared_arguments(f, inside)] for inside in (False, True))), None)
+    if found is None:
         return None
-    facts, launch, argument, memory = found[0]
-    return _shared_memory(facts, launch, argument, memory, seen[SERIALISED], seen[PLAIN])
+    kernels = {facts.kernels.name(int(facts.launches.kernel_row[one.launch])) for facts, one in found}
+    memories = {(facts.trace.pid, one.memory) for facts, one in found}
+    if len(kernels) != 1 and len(memories) != 1:
+        return None
+    return _shared_memory(*found[0], len(kernels), seen[SERIALISED], seen[PLAIN])
 
 
-def _shared_arguments(facts: Facts) -> list[tuple[int, int, int]]:
-    """(launch, argument, object) of arguments in memory that the host can use too, last launch first."""
+@dataclass(frozen=True)
+class _Shared:
+    """An argument in memory that the host can use too, or with an address in it."""
+
+    launch: int
+    argument: int
+    memory: int
+    inside: bool
+
+
+def _shared_arguments(facts: Facts, inside: bool) -> list[_Shared]:
+    """Last launch first."""
     pointers, families = facts.launches.pointers, [FAMILIES.index(name) for name in SHARED]
     family = np.append(facts.objects.table["family"], 0)[pointers.object]
-    rows = np.flatnonzero((pointers.object >= 0) & pointers.live & ~pointers.inside & np.isin(family, families))
-    return [(int(pointers.launch[row]), int(pointers.index[row]), int(pointers.object[row])) for row in rows[::-1]]
+    rows = np.flatnonzero((pointers.object >= 0) & pointers.live & (pointers.inside == inside) & np.isin(family, families))
+    rows = rows[np.argsort(pointers.launch[rows], kind="stable")][::-1]
+    return [_Shared(int(pointers.launch[row]), int(pointers.index[row]), int(pointers.object[row]), inside) for row in rows]
 
 
-def _shared_memory(facts: Facts, launch: int, argument: int, memory: int, one: Observed, plain: Observed) -> Diagnosis:
-    cause, position = every_cause()[SHARED_MEMORY], int(facts.launches.position[launch])
+def _shared_memory(facts: Facts, shared: _Shared, kernels: int, one: Observed, plain: Observed) -> Diagnosis:
+    cause, position = every_cause()[SHARED_MEMORY], int(facts.launches.position[shared.launch])
+    memory, argument = shared.memory, shared.argument
     site, wait = facts.sites.at(position, argument=argument), _first_wait(facts, position)
     label, family = facts.objects.label(memory), facts.objects.family(memory)
     until = f"the first wait for it is {_called(wait)}" if wait else "nothing waits for it"
+    last = f"kernel {site.kernel} (launch {site.launch})"
+    done = f"{last} was done with it" if kernels == 1 else f"the kernels that are passed it were done, the last of them {last}"
+    passed = f"an address in argument {argument} of kernel" if shared.inside else f"argument {argument} of kernel"
     return Diagnosis(
         cause=SHARED_MEMORY,
         status="confirmed",
-        summary=f"The host used {label} ({family} memory) before kernel {site.kernel} (launch {site.launch}) was done with it: {until}.",
+        summary=f"The host used {label} ({family} memory) before {done}: {until}.",
         guilty=replace(_guilty(site), kernel=site.kernel, launch=site.launch, argument=argument, allocation=allocation_of(facts, memory)),
         victim=None,
         evidence=(
             Evidence(f"with a wait after each launch: {plural(one.rate.runs, 'run')}, no failure"),
             _plain(one, plain),
-            Evidence(f"{label} is argument {argument} of kernel {site.kernel}, and the host can use it at any time", (site.number,)),
+            Evidence(f"{label} is {passed} {site.kernel}, and the host can use it at any time", (site.number,)),
+        ),
+        refutes_if=cause.refutes_if,
+        fix=(f"Wait for launch {site.launch} before the host reads or writes {label}.",),
+        reason=_reason(one, plain),
+        observed=True,
+    )
+
+
+# ---- data of host functions ----
+
+
+def _of_host_function(one: Observed, plain: Observed, processes: Sequence[Facts]) -> Diagnosis | None:
+    """Any wait of the host lets host functions run before their data changes, so that other memory may have been used too early instead:
+    likely, never confirmed."""
+    found = [(facts, reused) for facts in processes for reused in host_side.reused_data(facts)]
+    if not found:
+        return None
+    facts, reused = found[0]
+    cause, first, again = every_cause()[REUSED_DATA], facts.sites.at(reused.first), facts.sites.at(reused.again)
+    changed = "a wait after each launch" if one.experiment == SERIALISED else "transfers complete when their call returns"
+    return Diagnosis(
+        cause=REUSED_DATA,
+        status="likely",
+        summary=(
+            f"The program changed the data of the host function of {_called(first)} before it passed the same data again (call"
+            f" {again.number}), and no recorded call had waited for the function."
+        ),
+        guilty=_guilty(first),
+        victim=None,
+        evidence=(
+            Evidence(f"{plural(reused.calls, 'call')} are passed this data", (first.number, again.number)),
+            Evidence(f"its first bytes were different when call {again.number} was made", (again.number,)),
+            Evidence(f"with {changed}: {plural(one.rate.runs, 'run')}, no failure"),
+            _plain(one, plain),
         ),
         refutes_if=cause.refutes_if,
         fix=cause.fix,
-        reason=_reason(one, plain),
+        reason=f"The failure is gone in {one.rate.runs} of {one.rate.runs} runs in which the host waits before it changes the data.",
         observed=True,
     )
 
@@ -398,7 +471,7 @@ def _reason(one: Observed, plain: Observed) -> str:
 
 
 def _called(site: Site) -> str:
-    return f"{site.call} (call {site.number}{f', {site.source}' if site.source else ''})"
+    return f"{site.call} (call {site.number}{f', {Path(site.source).name}' if site.source else ''})"
 
 
 def _first_wait(facts: Facts, position: int) -> Site | None:

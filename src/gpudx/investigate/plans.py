@@ -48,6 +48,7 @@ INSIDE = (CHECKED, FENCED, FENCED_SERIALISED, MEMCHECK, FENCED_DUMP)  # a dump t
 RACES = Step("races", "whether ordering the two operations of a race fixes it")  # as many runs as that takes: ordered.py
 HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
 HEAP = Step("host-heap", "whether host memory is large enough and still there")
+USED_EARLY = Step("used-early", "whether a transfer is used before it is complete")  # of a program that passes: ordered.py
 ORDER_FIRST = Step("order-first", "whether a missing wait is the cause")  # one run; more only where it passes
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
 EXCHANGED = Step("exchanged", "whether two arguments are swapped")  # as many runs as that takes: exchanged.py
@@ -136,10 +137,12 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "no failure": (
         RUNTIME,
         RACES,
+        USED_EARLY,  # one run, where nothing changes
         *INSIDE,
         INITCHECK,
         SYNCCHECK,
         RACECHECK,
+        ORDERED,  # one run more, and cheaper than what follows
         GLOBAL_RACES,
         SHARED_MEMORY,
         SHARED_AGAIN,
@@ -150,7 +153,6 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         POISON,
         *EDGES,
         QUIETLY,
-        ORDERED,
     ),
     "": (),
 }

@@ -81,7 +81,8 @@ def shows(entry: Diagnosis) -> tuple[int, bool, bool, int, bool]:
 
 def by_page(entry: Diagnosis) -> bool:
     """Is only the page of an access known, from the driver, and neither address nor line nor why it went there?"""
-    return entry.access is not None and entry.access.seen_by == "driver" and tells(entry.cause) == "access"
+    unnamed = entry.guilty is None or entry.guilty.argument is None
+    return entry.access is not None and entry.access.seen_by == "driver" and (tells(entry.cause) == "access" or unnamed)
 
 
 def has_python_line(entry: Diagnosis) -> bool:

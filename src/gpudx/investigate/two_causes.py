@@ -6,7 +6,7 @@ else each time. A second cause is reported only where the runs of the second fai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -20,6 +20,7 @@ from gpudx.model import Diagnosis, Evidence, Failure, Investigation, Trial
 from gpudx.text import plural
 
 REPEATS = 4  # plain runs of a program that fails, before its failures are taken to be alike
+SAME = 2  # of one that does the same in each of them, to the last byte and the last finding
 MOST_RUNS = 6  # of all kinds, for a program that fails the same way each time
 DOUBTS = 8  # plain runs, where the program itself ended in another way under an experiment that named a cause
 SHARE, DOUBTS_SHARE = 0.1, 0.5  # of the budget, at most, to see whether there is another failure
@@ -133,12 +134,20 @@ def _repeated(state: Investigation, lab: ReadingLab, limits: Limits, keep: Keep,
         plain = _plain(state.trials)
         wanted = DOUBTS if doubtful else min(REPEATS, MOST_RUNS - len(state.trials) + len(plain))
         ready = lab.elapsed() + sum(trial.seconds for trial in plain) / len(plain)
-        enough = len(plain) >= wanted or any(trial.outcome in UNLIKE for trial in plain)
+        enough = len(plain) >= (SAME if _are_alike(plain) and not doubtful else wanted) or any(trial.outcome in UNLIKE for trial in plain)
         if enough or state.symptom == "settled" or ready > min(allowed, limits.budget_s):
             return state
         tell(Plan(PLAIN, wanted, WHY), Observed(PLAIN, plain), limits.budget_s - lab.elapsed())
         state = with_run(state, lab.run(PLAIN, state))
         keep(state)
+
+
+def _are_alike(plain: Sequence[Trial]) -> bool:
+    """Did all of them end and print alike, with the same findings, so that chance has no part in the failure?"""
+    first = plain[0]
+    return bool(first.fingerprints) and all(
+        (one.ending, one.output, one.fingerprints) == (first.ending, first.output, first.fingerprints) for one in plain
+    )
 
 
 def _is_doubtful(trial: Trial) -> bool:

@@ -55,7 +55,9 @@ def without_unused(trial: Trial, state: Investigation, diagnosis: Sequence[Diagn
         return trial
     certain = {entry.cause for entry in diagnosis if not is_of_shared(entry)}
     unused = {entry.cause for entry in diagnosis if is_of_shared(entry)} - certain
-    return replace(trial, shown=tuple(cause for cause in trial.shown if cause not in unused))
+    entry = next((one for one in diagnosis if one.cause in unused), None)
+    note = f"{entry.summary.rstrip('.')}; what the program printed and returned does not depend on that value." if entry else trial.note
+    return replace(trial, shown=tuple(cause for cause in trial.shown if cause not in unused), note=note)
 
 
 SAME_FILL = "whether the outcome depends on uninitialized shared memory"

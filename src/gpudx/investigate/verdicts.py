@@ -20,6 +20,7 @@ from gpudx.investigate.reach import limits
 from gpudx.investigate.suspects import Suspect
 from gpudx.lab.experiments import against
 from gpudx.model import Cell, Row, Status
+from gpudx.model.investigation import OTHER_PROGRAMS
 from gpudx.text import capital, plural
 
 CONFIRMING = ("gone", "may go", *SHOWS)
@@ -140,7 +141,7 @@ def _untouched(one: Suspect, left: str, cells: Sequence[Cell], seen: Mapping[str
 def _open(one: Suspect, cells: Sequence[Cell], seen: Mapping[str, Observed], not_run: Mapping[str, str]) -> str:
     """Why a rival that nothing suggests is not refuted either: what its experiments did not see, and what would settle it."""
     run = [(cell.experiment, _not_reached(cell, seen) or cell.why) for cell in cells if cell.expects in DECIDING]
-    missing = [(name, why) for name, why in not_run.items() if one.expects(name) == "shown"]
+    missing = [(name, why) for name, why in not_run.items() if one.expects(name) == "shown" and why not in OTHER_PROGRAMS]
     tried = "; ".join(f"{name}: {why}" for name, why in [*run, *missing]) or "no available experiment tests it"
     settled = f" It would be settled by {one.cause.settled_by}." if one.cause.settled_by else ""
     return f"Nothing suggests it, and nothing refutes it ({tried}).{settled}"

@@ -16,6 +16,13 @@ PARTIAL = re.compile(
 )
 WISHED = re.compile(r"\b(?:INFINITY|NAN|HUGE_VALF?|nan|__builtin_(?:inf|huge_val|nan)f?)\b")
 MOST_OPERANDS = 2
+# Types that an index outgrows without a word from the compiler, and the numbers that they hold.
+NARROW = {
+    "SHORT": (-(1 << 15), (1 << 15) - 1), "USHORT": (0, (1 << 16) - 1), "CHAR_S": (-(1 << 7), (1 << 7) - 1),
+    "SCHAR": (-(1 << 7), (1 << 7) - 1), "UCHAR": (0, (1 << 8) - 1), "CHAR_U": (0, (1 << 8) - 1),
+}  # fmt: skip
+COUNTED = ("BINARY_OPERATOR", "CALL_EXPR", "DECL_REF_EXPR", "INTEGER_LITERAL", "PAREN_EXPR", "UNEXPOSED_EXPR")  # what a position is made of
+COUNTING = ("+", "-", "*")  # programs take the low bits of other arithmetic on purpose
 SLOTS = 8  # operations of a statement whose operands are kept apart (prelude.py)
 MOST_LOADS, DEEPEST = 3, 4  # elements that operands come from, and variables on the way to them
 LOADS = ("vload", "read_image", "as_float", "as_double")  # numbers that are not computed where they first appear
@@ -38,8 +45,11 @@ class Arithmetic(Limits):
         return f"gdx_div{suffix}(gdx, {text}, {self.site('division', node)}u)"
 
     def _overflow(self, declared: int, node: Node, text: str) -> str:
-        """Signed arithmetic of 32 bits that makes an index, beside the same in 64 bits."""
+        """Signed arithmetic of 32 bits that makes an index, beside the same in 64 bits; of a variable of 8 or 16 bits, whether it holds
+        the number."""
         bare = self._bare(node)
+        if declared and (kept := self._kept_in(declared)) in NARROW:
+            return self._cut(declared, kept, bare, text)
         if (
             bare.type_kind != "INT"
             or bare.kind != "BINARY_OPERATOR"
@@ -54,6 +64,35 @@ class Arithmetic(Limits):
         if self._prover is not None and self._prover.fits(bare) and self._prover.each:
             return text
         return f"gdx_wide(gdx, {text}, {wide}, {self.site('overflow', bare)}u)" if wide else text
+
+    def _kept_in(self, declared: int) -> str:
+        """The type of a variable of the function, "" where it has none."""
+        variable = self.now.variables.get(declared) if self.now is not None else None
+        return variable.type.get_canonical().kind.name if variable is not None else ""
+
+    def _cut(self, declared: int, kind: str, value: Node, text: str) -> str:
+        """A number that a variable of 8 or 16 bits is given for an index. A cast, a mask and the like say that its low bits are meant."""
+        if declared not in self._indices() or value.type_kind not in WHOLE or value.type_kind in ("BOOL", "ENUM", *NARROW):
+            return text
+        if not self._is_position(value) and not (value.kind == "ARRAY_SUBSCRIPT_EXPR" and kind in ("SHORT", "USHORT")):
+            return text
+        if self._prover is not None:
+            self._prover.give_up()
+        low, high = NARROW[kind]
+        assert self.now is not None
+        number = self.site("overflow", value)
+        name = self.now.variables[declared].name
+        self.sites[number - 1] = replace(self.sites[number - 1], watched=(name, plain(self.now.variables[declared].type)))
+        return f"gdx_cut(gdx, {text}, {low}, {high}, {number}u)"
+
+    def _is_position(self, value: Node) -> bool:
+        """Sums and products of ids, variables and numbers."""
+        return all(
+            one.kind in COUNTED
+            and (one.kind != "BINARY_OPERATOR" or one.operator in COUNTING)
+            and (one.kind != "CALL_EXPR" or one.name.startswith("get_"))
+            for one in value.walk()
+        )
 
     def _indices(self) -> set[int]:
         """Variables that some subscript of the function uses."""

@@ -43,7 +43,7 @@ class Site:
     argument: int = -1  # of the kernel, that the index counts from
     ways: tuple[Way, ...] = ()  # of an access in a helper function, in place of `index` and `argument`
     # Of a loop: variables that it depends on, as "name type", whose values are in the report. Of an operation that made a NaN: its name,
-    # and its operands, whose values are in the report.
+    # and its operands, whose values are in the report. Of an overflow of a variable of 8 or 16 bits: its name and type.
     watched: tuple[str, ...] = ()
     guards: tuple[tuple[int, str], ...] = ()  # of an access in a kernel: arguments that conditions before it compare with, and how
     how: int = 0  # of an access: READ, WRITE, ATOMICALLY

@@ -449,6 +449,13 @@ static int gdx_wide(__private gdx_ctx *c, int narrow, long wide, uint s)
   if (wide > 2147483647L || wide < -2147483647L - 1L) gdx_say(c, 7u, s, ~0u, 0u, 4u, (ulong)wide, (ulong)(long)(int)wide, 0);
   return narrow;
 }
+static long gdx_cut(__private gdx_ctx *c, long value, long low, long high, uint s)
+{
+  if (value >= low && value <= high) return value;
+  ulong kept = (ulong)value & (ulong)(high - low);
+  gdx_say(c, 7u, s, ~0u, 0u, high - low > 255L ? 2u : 1u, (ulong)value, kept > (ulong)high ? kept | ~(ulong)(high - low) : kept, 0);
+  return value;
+}
 """
 
 # Coordinates in images. A pixel in the far half of an image is no place that a normalized coordinate without repetition is meant for;
@@ -578,7 +585,7 @@ def text(
     parts += [BOUNDS, POINTERS.replace("PREFIX", "gdx")]
     parts += [LIGHT, POINTERS.replace("PREFIX", "gdx_light")] * tracks
     parts += [BARRIERS] * any(name in body for name in ("gdx_agree", "gdx_split", "gdx_lost"))
-    parts += [ARITHMETIC] * any(name in body for name in ("gdx_div", "gdx_wide"))
+    parts += [ARITHMETIC] * any(name in body for name in ("gdx_div", "gdx_wide", "gdx_cut"))
     parts += [LOOPS] * ("gdx_step" in body)
     parts += [IMAGES] * any(name in body for name in ("gdx_image_has", "gdx_pixel"))
     parts += [_nan(name) for name in sorted(set(re.findall(r"gdx_nan_(\w+)\(", body)))]

@@ -40,7 +40,7 @@ def edge_words(edge: str) -> str:
     first, second = (function_name(site.rpartition(":")[0]) for site in edge.split(">"))
     if first == second:
         return f"each {first} waited for the earlier ones"
-    return f"each {second} waited for every earlier {first}, and the other way round"
+    return f"each {second} waited for every earlier {first}, and each {first} for every earlier {second}"
 
 
 def look(traces: Iterable[Trace]) -> tuple[tuple[int, ...], tuple[str, ...]]:

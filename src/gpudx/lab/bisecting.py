@@ -85,6 +85,10 @@ class Bisecting:
         self.candidates = tuple(left)
         self._told(answer.out)
 
+    def left(self) -> tuple[str, ...]:
+        """The revisions that may still be the first bad one."""
+        return tuple(self._git("rev-list", "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*").split())
+
     def clean(self) -> None:
         """What an earlier build left must not be taken for what this one made."""
         self._git("clean", "-dffxq")

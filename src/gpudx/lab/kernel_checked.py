@@ -20,7 +20,9 @@ from gpudx.model.how import KernelChecks
 FOLDER = "kernel-checks"  # in the case directory
 SOCKET = "GPUDX_CHECKS"  # native/opencl/checks_service.c
 PTX_SOCKET = "GPUDX_PTX_CHECKS"  # native/cuda/ptx_checks.c
+TYPES_SOCKET = "GPUDX_NAN_TYPES"  # native/cuda/nan.c
 PTX: Final = "ptx"
+TYPES = KernelChecks(frozenset(), language="types")  # asked for by the scan for the first NaN
 FROM_SOURCE = "PYOPENCL_NO_CACHE"  # PyOpenCL keeps binaries of earlier builds, which cannot be checked
 STARTS_S = 10.0
 
@@ -59,7 +61,8 @@ def service(wanted: KernelChecks | None, case_dir: Path) -> Iterator[Mapping[str
     process = _start(path, folder, wanted)
     try:
         _wait(process, path)
-        yield {PTX_SOCKET: str(path)} if wanted.language == PTX else {SOCKET: str(path), FROM_SOURCE: "1"}
+        variables = {PTX: {PTX_SOCKET: str(path)}, "types": {TYPES_SOCKET: str(path)}}
+        yield variables.get(wanted.language, {SOCKET: str(path), FROM_SOURCE: "1"})
     finally:
         process.terminate()
         process.wait()

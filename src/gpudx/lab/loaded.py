@@ -14,6 +14,7 @@ from gpudx.lab.program import Program
 from gpudx.lab.recorded import RunResult
 from gpudx.lab.roll import RollEntry, RollKind
 from gpudx.model import Diagnosis, Evidence, Instrument
+from gpudx.text import plural
 
 CAUSE = "recorder-not-loaded"
 RECORDER = "recorder"
@@ -166,7 +167,7 @@ def _recorder(presence: Presence, calls: int, launches: int) -> Instrument:
     named = ", ".join(presence.images[:MOST_NAMED])
     more = len(presence.images) - MOST_NAMED
     where = f"Loaded into {named}" + (f" and {more} more" if more > 0 else "")
-    return Instrument(RECORDER, "live", f"{where}; saw {calls:,} calls and {launches:,} launches.", __version__)
+    return Instrument(RECORDER, "live", f"{where}; saw {plural(calls, 'call')} and {plural(launches, 'launch', 'launches')}.", __version__)
 
 
 def inconclusive(presence: Presence) -> Diagnosis:
@@ -180,7 +181,7 @@ def inconclusive(presence: Presence) -> Diagnosis:
         evidence=(Evidence(_roll_says(presence)),),
         refutes_if="The run's list of processes shows the recorder in this program.",
         fix=(presence.next_step,),
-        reason="The program was not observed, so the report cannot say why it failed.",
+        reason="The program was not observed, so the report cannot show why it failed.",
     )
 
 

@@ -104,7 +104,7 @@ def run_recorded(
     start, words = file, command
     if sanitizer and below:
         start, words = Path(sanitizer.path), sanitized.command(sanitizer, below, file, command)
-    service = kernel_checked.service(how.kernel_checks, case_dir)
+    service = kernel_checked.service(how.kernel_checks or (kernel_checked.TYPES if how.nan else None), case_dir)
     with service as more, signals.held() as (watched, mask), Guard() as guard, KernelLog() as log:
         env |= more
         listener = Listener(how.probes, how.output)
@@ -149,7 +149,9 @@ def run_recorded(
 
 def _environment(how: How, file: Path, case_dir: Path) -> dict[str, str]:
     """Of the program: ours, with what loads and configures the recorder."""
-    env = recorded_environment(native.library(), case_dir / TRACES, how.keep, {**os.environ, **how.extra_env}, file, how.dump)
+    env = recorded_environment(
+        native.library(), case_dir / TRACES, how.keep, {**os.environ, **how.extra_env}, file, how.dump
+    )
     env |= variables(how, env)
     env |= simulated.environment(how.simulator, case_dir) if how.simulator else {}
     env |= logged_heap(env) if how.heap else {}

@@ -1,6 +1,6 @@
-"""The process that rewrites kernels while a program runs:
+"""The process that rewrites kernels while a program runs, or says what their symbols mean:
 
-    python -m gpudx.lab.rewriting_service opencl|ptx SOCKET FOLDER CHECKS [KERNEL]
+    python -m gpudx.lab.rewriting_service opencl|ptx|types SOCKET FOLDER CHECKS [KERNEL]
 
 One answer per connection, each made in a process of its own: a source that crashes libclang, or takes too long, costs that
 program its checks and nothing else. The protocol is the one of native/core/asking.h.
@@ -66,6 +66,8 @@ def warm(language: str) -> None:
         import gpudx.evidence.code_objects
         import gpudx.ptx_checks.rewrite  # noqa: F401
 
+        return
+    if language == "types":
         return
     with contextlib.suppress(Unsupported):
         rewrite("__kernel void k(__global float *a) { a[get_global_id(0)] = 0; }\n", "", Device())
@@ -153,10 +155,19 @@ def ptx_reply(question: bytes, number: int, folder: Path, checks: frozenset[str]
     }
     (folder / PROGRAMS / f"{number}.json").write_text(json.dumps({**about, "checks": sorted(checks)}))
     (folder / PROGRAMS / f"{number}.ptx").write_text(done.text)  # for people who wonder what was compiled
-    return f"ok {number} {len(done.sites)}\n".encode() + b"\0" + done.text.encode()
+    return f"ok {number} {len(done.sites)} {(*done.kernels, '')[0]}".encode() + b"\0" + done.text.encode()
 
 
-ANSWERS = {"opencl": reply, "ptx": ptx_reply}
+def types_reply(question: bytes, number: int, folder: Path, checks: frozenset[str], kernel: str) -> bytes:
+    """Which parameters of a kernel lead to floating-point numbers."""
+    from gpudx.backends.cuda.nan_types import letters
+
+    del number, folder, checks, kernel
+    kinds, modes = letters(question.decode("utf-8", "surrogateescape"))
+    return f"ok {kinds}".encode() + b"\0" + modes.encode() + b"\0"
+
+
+ANSWERS = {"opencl": reply, "ptx": ptx_reply, "types": types_reply}
 
 
 def wanted(name: str, pattern: str) -> bool:

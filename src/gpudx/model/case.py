@@ -123,6 +123,13 @@ class ProcessInfo:
         return self.signal or (f"exit status {self.status}" if self.status else "")
 
 
+def first_rank_to_fail(processes: tuple[ProcessInfo, ...]) -> ProcessInfo | None:
+    """Of a job with several ranks."""
+    ranked = [one for one in processes if one.rank]
+    failed = [one for one in ranked if one.failed and one.ended_at is not None] if len(ranked) > 1 else []
+    return min(failed, key=lambda one: one.ended_at or 0.0, default=None)
+
+
 @dataclass(frozen=True)
 class Case:
     """Everything a report says comes from here; nothing here comes from a report."""

@@ -102,6 +102,7 @@ class Origin:
     reach: tuple[int, int] | None = None  # the smallest and the largest index over all threads of the launch
     text: str = ""  # how it is computed, with values
     source: str = ""  # where the index was read from, with the value, if it was read from memory
+    read_through: tuple[int, int] | None = field(default=None, metadata=LATER)  # the pointer to it: an argument, and the byte there
 
     @property
     def pointer(self) -> str:

@@ -21,7 +21,9 @@ class Ways:
     poison: str = ""  # the pattern that fresh memory held
     watch: bool = False
     serialise: bool = False
-    checks: str = field(default="", metadata=LATER)  # of kernels that check themselves: those that were asked for by name, "nan"
+    checks: str = field(
+        default="", metadata=LATER
+    )  # of kernels that check themselves: those that were asked for by name, "nan"
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -104,11 +106,12 @@ class Sanitizer:
 
 @dataclass(frozen=True)
 class KernelChecks:
-    """Kernels check themselves: what they check; `kernel` narrows it to one. `language`: OpenCL C, or the PTX of CUDA programs."""
+    """Kernels check themselves: what they check; `kernel` narrows it to one. `language`: OpenCL C, PTX, or
+    only the types in the symbols of CUDA kernels."""
 
     checks: frozenset[str]
     kernel: str | None = None
-    language: Literal["opencl", "ptx"] = "opencl"
+    language: Literal["opencl", "ptx", "types"] = "opencl"
     named: str = ""  # as they were asked for; "": all that are usual
 
 

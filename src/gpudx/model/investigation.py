@@ -111,6 +111,16 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(filter(None, (one.strip() for one in text.split(","))))
 
 
+# Why an experiment for programs of another kind was not run: that says nothing about this one, so reports leave it out.
+NOT_CUDA = "the program makes no CUDA calls"
+NOT_HIP = "the program makes no HIP calls"
+NOT_TORCH = "the program does not use PyTorch"
+NO_SETTING = "no runtime that the program uses has such a setting"
+NO_DUMP = "only CUDA's driver and ROCm's debug agent write dumps of the device"
+NO_RED_ZONE = "only HIP has memory with a red zone instead of fences"
+OTHER_PROGRAMS = frozenset({NOT_CUDA, NOT_HIP, NOT_TORCH, NO_SETTING, NO_DUMP, NO_RED_ZONE})
+
+
 @dataclass(frozen=True)
 class Investigation:
     """All that is needed to go on where it stopped: the trials, and what the runs themselves gave. The rest follows."""

@@ -1,6 +1,6 @@
 """A test that breaks the CUDA context must not fail the tests after it.
 
-After a fault on the device every call of the process fails, until it ends. Such tests are followers, and their reports say so; with
+After a fault on the device every call of the process fails, until it ends. Such tests are followers, and their reports show this; with
 --gpudx-isolate they run in a fresh process instead: all that are left in one, and those after the next broken context in another. With
 pytest-xdist each worker does this for itself. CUDA only.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.model import Case, Cell, Investigation, Observation
+from gpudx.model.investigation import OTHER_PROGRAMS
 from gpudx.report.blocks import Bullets, Paragraph, Picture, Section, Table
 
 RATES = "For each experiment, how often it failed (the mark) and the failure rates that fit this (the bar)."
@@ -29,13 +30,13 @@ def investigated(case: Case) -> Iterator[Section]:
         yield Section("Results of the experiments", (Bullets(state.told),))
     if state.table:
         yield Section("Causes against experiments", (*_table(state), *_where_each_stands(state)))
-    if state.not_run:
-        yield Section("Experiments that were not run", (Bullets(tuple(_not_run(state))),), aside=True)
+    if not_run := tuple(_not_run(state)):
+        yield Section("Experiments that were not run", (Bullets(not_run),), aside=True)
 
 
 def _not_run(state: Investigation) -> Iterator[str]:
-    """One line for each reason: most experiments are for other APIs."""
-    reasons = dict.fromkeys(why for _, why in state.not_run)
+    """One line for each reason, without experiments for other programs."""
+    reasons = dict.fromkeys(why for _, why in state.not_run if why not in OTHER_PROGRAMS)
     for reason in reasons:
         yield f"{', '.join(name for name, why in state.not_run if why == reason)}: {reason}"
 

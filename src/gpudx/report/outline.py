@@ -22,6 +22,7 @@ from gpudx.model import (
     Observation,
     Site,
 )
+from gpudx.model.case import first_rank_to_fail
 from gpudx.model.fingerprint import fingerprint
 from gpudx.report import contracts, figures, flake, revisions
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table
@@ -280,10 +281,10 @@ def _ranks(case: Case) -> tuple[Block, ...]:
     if len(ranked) < 2:
         return ()
     causes = {pid: entry.cause for entry in reversed(case.diagnosis) for pid in entry.processes}
-    failed = min((one.ended_at for one in ranked if one.failed and one.ended_at is not None), default=None)
+    failed = first_rank_to_fail(case.processes)
     rows = []
     for one in sorted(ranked, key=lambda p: (not p.failed, p.ended_at if p.ended_at is not None else math.inf, int(p.rank))):
-        first = failed is not None and one.failed and one.ended_at == failed
+        first = failed is not None and one.failed and one.ended_at == failed.ended_at
         word = "failed first" if first else "follower" if one.failed and one.pid not in causes else ""
         when = f"{one.ended_at:.3f} s" if one.ended_at is not None else ""
         said = ", ".join(filter(None, [word, causes.get(one.pid, "")]))
@@ -291,9 +292,13 @@ def _ranks(case: Case) -> tuple[Block, ...]:
     return (Table(("rank", "process", "ended", "at", "verdict"), tuple(rows)),)
 
 
+NUMBERED = "The number of a call counts the recorder's own notes, too: `gpudx show CASE calls` lists both."
+
+
 def _processes(case: Case) -> tuple[Block, ...]:
     rows = tuple((str(p.pid), p.command, f"{p.calls:,}", f"{p.launches:,}", p.ended) for p in case.processes)
-    return (Table(("process", "command", "calls", "launches", "ended"), rows),) if rows else ()
+    table = Table(("process", "command", "calls", "launches", "ended"), rows)
+    return (table, *_paragraph(NUMBERED)) if rows else ()
 
 
 def _who_ran(case: Case) -> tuple[Block, ...]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
+from gpudx.model.case import first_rank_to_fail
 from gpudx.report import Page, builds, flake, source_line
 from gpudx.report.brief import RECORDER, calls_made, eventful, near, suppressions, unchecked_images
 from gpudx.report.layout import cells, height, shortened, spaced_paths, table, wrapped
@@ -23,6 +24,7 @@ from gpudx.report.source_line import KernelText, SourceLine
 from gpudx.report.verdict import UNFINISHED, most_telling, only_read, verdict
 from gpudx.report.wording import reworded
 from gpudx.text import duration, plural
+from gpudx.text.names import without_arguments
 from gpudx.text.places import here
 
 MOST_ROWS, SHORT_ROWS = 25, 5
@@ -113,8 +115,9 @@ class Writer:
         return f"\033[{style}m{text}\033[0m" if self.colour and text else text
 
     def wrapped(self, text: str, first: str = INDENT) -> list[str]:
-        """Names and numbers are never broken, even where they are longer than the line; paths begin here, and are cut to fit."""
-        return wrapped(self.near(clean(text), cells(first)), self.width, first, whole=self.paths)
+        """Names and numbers are never broken, even where they are longer than the line; long template arguments are left out; paths
+        begin here, and are cut to fit."""
+        return wrapped(self.near(clean(without_arguments(text)), cells(first)), self.width, first, whole=self.paths)
 
     def near(self, text: str, indent: int = len(INDENT)) -> str:
         """Paths below the working directory as seen from there, and none longer than the line."""
@@ -133,10 +136,10 @@ class Writer:
 
 
 def render(
-    case: Case, page: Page, next_command: str = "", more: str = "", kernel_text: KernelText | None = None
+    case: Case, page: Page, next_command: str = "", more: str = "", kernel_text: KernelText | None = None, rows: int = MOST_ROWS
 ) -> str:
     """The first screen of a case. `next_command` is what gets further where no cause was found, `more` shows the full report
-    of what is not kept as a case, `kernel_text` gives the text of kernels that are in no file."""
+    of what is not kept as a case, `kernel_text` gives the text of kernels that are in no file, `rows` is its height."""
     case = reworded(case)
     writer = Writer(page, more, kernel_text, spaced_paths(case))
     best = _best(case)
@@ -146,8 +149,8 @@ def render(
         place = source_line.of(case, best, kernel_text) if best else None  # once: it may read traces
         made = (_full(case, best, place, writer, room, next_command) for room in Room().smaller())
         smallest = Room(0, 1, 2, 1)
-        lines = next((one for one in made if writer.fits(one, MOST_ROWS)), [])
-        lines = lines or _full(case, best, place, writer, smallest, next_command)[:MOST_ROWS]
+        lines = next((one for one in made if writer.fits(one, rows)), [])
+        lines = lines or _full(case, best, place, writer, smallest, next_command)[:rows]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -286,7 +289,7 @@ def _sentences(text: str, writer: Writer, most: int = MOST_SENTENCE_LINES) -> li
 
 
 def _code(place: SourceLine, writer: Writer, around: int) -> list[str]:
-    inside = f"in {clean(place.function)}" if place.function and place.function != MODULE else ""
+    inside = f"in {clean(without_arguments(place.function))}" if place.function and place.function != MODULE else ""
     whole = (*writer.paths, inside.partition(",")[0])
     lines = wrapped(f"{writer.near(full(place.place))} {inside}", writer.width, INDENT, whole=whole)
     chosen = place.around(around)
@@ -331,12 +334,13 @@ def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> li
         texts = [_unsaid(one.text, _headline(case)) for one in told.evidence] if told else []
         texts += [f"{one.message} [{one.id}]" for one in chosen if one is not told]
     headline = _headline(case)
-    made = [writer.wrapped(text, f"{INDENT}- ") for text in dict.fromkeys(texts) if text and text not in headline]
+    texts = [text for text in dict.fromkeys(texts) if text and text not in headline]
+    made = [writer.wrapped(text, f"{INDENT}- ") for text in texts]
     if made and only_read(case):
         made[0] = _shortened(made[0], room.fact_lines, writer)  # the line of the log itself
-    short = [lines for lines in made if len(lines) <= room.fact_lines] or [
-        lines[: room.fact_lines + 2] for lines in made[:1]
-    ]
+    short = [lines for lines in made if len(lines) <= room.fact_lines]
+    if made and not short:
+        short = [made[0] if len(made[0]) <= room.fact_lines + 2 else writer.wrapped(SENTENCE_END.split(texts[0])[0], f"{INDENT}- ")]
     more = len(texts) - room.facts if not best else 0
     tail = [f"{INDENT}- and {more:,} more"] if more > 0 else []
     return [line for lines in short[: room.facts] for line in lines] + tail
@@ -521,17 +525,22 @@ def coverage(case: Case, counts: bool = True) -> str:
         return f"{plural(case.flake.tests, 'test')}, {runs}; stopped: {case.flake.stopped}"
     if not case.processes and not case.observations:
         return ""
-    parts = [plural(calls_made(case), "call"), plural(sum(one.launches for one in case.processes), "launch", "launches")]
+    parts = [plural(calls_made(case), "call"), plural(_launches(case), "launch", "launches")]
     state = case.investigation
     if state and state.trials:
         parts.append(f"{plural(len(state.trials), 'run')} in {duration(sum(one.seconds for one in state.trials))}")
     if len(case.processes) > 1:
-        parts.append(f"{len(case.processes)} processes")
+        first = first_rank_to_fail(case.processes)
+        parts.append(f"{len(case.processes)} processes" + (f" (rank {first.rank} failed first)" if first else ""))
     dead = [one.name for one in case.instruments if one.failed and one.name != RECORDER]
     failed = [f"{name} did not work" for name in dead] if case.diagnosis else []  # without one, the headline says it
     notes = suppressions(case) if eventful(case) else []  # else the headline says it
     expected = [note[:1].lower() + note[1:].rstrip(".") for note in notes]
     return "; ".join([*([", ".join(parts)] if counts else []), *_checked(case, dead), *failed, *expected])
+
+
+def _launches(case: Case) -> int:
+    return sum(one.launches for one in case.processes)
 
 
 def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
@@ -546,7 +555,7 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
     if checked and unchecked_images(case):
         yield "of images, only 2D coordinates were checked" if "bounds" in _inside_kernels(case) else "images were not checked"
     yield from (one.blind for one in case.instruments if KERNEL_CHECKS.match(one.name) and "ran without checks" in one.blind)
-    left = [one for one in INSIDE_KERNELS if one not in checked] if calls_made(case) else []
+    left = [one for one in INSIDE_KERNELS if one not in checked] if _launches(case) else []
     if left:
         yield f"unchecked in kernels: {', '.join(left)}"
 

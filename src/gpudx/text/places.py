@@ -33,6 +33,15 @@ def first_own(sources: Iterable[str]) -> str | None:
     return next((one for one in known if not is_installed(one)), known[0] if known else None)
 
 
+MOST_UP = 2  # folders
+
+
+def shortest(path: str | os.PathLike[str]) -> str:
+    """From the working directory, or from the root where that is shorter or the way leads far up."""
+    near, whole = os.path.relpath(path), os.path.abspath(path)
+    return whole if near.split(os.sep).count("..") > MOST_UP or len(whole) < len(near) else near
+
+
 def here(text: str) -> str:
     """Paths below the working directory, as seen from there."""
     return text.replace(os.getcwd() + os.sep, "")

@@ -124,6 +124,33 @@ API CUresult cuCtxDestroy_v2(CUcontext context)
     return CUDA_SUCCESS;
 }
 
+/* What a green context is used as has the same address each time, as with a real driver that gives memory out again. */
+API CUresult cuGreenCtxCreate(CUgreenCtx *green, CUdevResourceDesc resources, CUdevice device, unsigned int flags)
+{
+    static struct context used_as;
+    ENTER(cuGreenCtxCreate);
+    (void)resources, (void)flags;
+    used_as = (struct context){ CONTEXT, device };
+    *green = (CUgreenCtx)&used_as;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuCtxFromGreenCtx(CUcontext *context, CUgreenCtx green)
+{
+    ENTER(cuCtxFromGreenCtx);
+    *context = (CUcontext)green;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuGreenCtxDestroy(CUgreenCtx green)
+{
+    ENTER(cuGreenCtxDestroy);
+    ((struct context *)green)->magic = DEAD;
+    if (current == (struct context *)green)
+        current = NULL;
+    return CUDA_SUCCESS;
+}
+
 API CUresult cuCtxSetCurrent(CUcontext context)
 {
     NEED(started, CUDA_ERROR_NOT_INITIALIZED);

@@ -12,6 +12,8 @@
  *                                           as after a fault on a real device
  *                                           (710, an assertion, is also printed as a real driver prints it)
  *     FAKE_CUDA_REFUSE=cuMemAlloc_v2:2:2    the second cuMemAlloc_v2 fails with 2, once
+ *     FAKE_CUDA_LAZY=all                    no kernel can be had from a library that is loaded with code of gpudx's in it ("optimized":
+ *                                           only if it is loaded without options)
  *     FAKE_CUDA_CRASH=cuMemFree_v2:1        the first cuMemFree_v2 dies by SIGSEGV inside the driver
  *     FAKE_CUDA_BUSY=1                      no stream is ever done, if asked
  *     FAKE_CUDA_STUCK=3                     what is put into the third stream that is made never ends: asked, it is not done,
@@ -40,7 +42,7 @@ struct function {
     size_t offset[PARAMS], size[PARAMS], bytes;
     struct function *function;   /* of a kernel: the same as a function */
 };
-struct module { enum magic magic; int count; struct function functions[8], kernels[8]; };
+struct module { enum magic magic; int count; bool refused; struct function functions[8], kernels[8]; };
 struct context { enum magic magic; CUdevice device; };
 struct node {
     enum magic magic;

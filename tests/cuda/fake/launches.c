@@ -87,6 +87,25 @@ static void follow(const struct function *f, const char *block)
     memcpy(*table + at, block + f->offset[2], 4);
 }
 
+/* The scan of native/cuda/nan.c, of floats only. */
+static void scan(const char *block)
+{
+    struct { struct { uint64_t at, count, kind; } ranges[12]; uint64_t slot, flag; uint32_t after, none; } ask;
+    memcpy(&ask, block, sizeof ask);
+    for (int r = 0; r < 12; r++)
+        for (uint64_t i = 0; i < ask.ranges[r].count; i++) {
+            uint32_t bits = ((const uint32_t *)(uintptr_t)ask.ranges[r].at)[i];
+            uint64_t *slot = (uint64_t *)(uintptr_t)ask.slot, nan = (bits & 0x7fffff) != 0;
+            if ((bits & 0x7f800000) != 0x7f800000 || ask.ranges[r].kind != 'f')
+                continue;
+            slot[(r * 2 + ask.after) * 2 + nan]++;
+            if (ask.after && i < slot[48 + r * 2 + nan])
+                slot[48 + r * 2 + nan] = i;
+            if (ask.after)
+                *(uint32_t *)(uintptr_t)ask.flag = 1;
+        }
+}
+
 void execute(const struct function *f, const char *block)
 {
     if (!strcmp(f->name, "add") || !strncmp(f->name, "_Z3add", 6))
@@ -95,6 +114,8 @@ void execute(const struct function *f, const char *block)
         poke(f, block);
     else if (!strcmp(f->name, "follow"))
         follow(f, block);
+    else if (!strcmp(f->name, "gdx_nan_scan"))
+        scan(block);
     else
         fold(block, f->bytes);
 }

@@ -14,6 +14,7 @@ static size_t memory_in_use;
 
 #define PLAN(name)                                             \
     do {                                                       \
+        put_into(#name, NULL);                                 \
         NEED(started, CUDA_ERROR_NOT_INITIALIZED);             \
         NEED(!due(&refuse_plan, #name), refuse_plan.code);     \
     } while (0)

@@ -68,7 +68,7 @@ CUresult enter(const char *name)
     return due(&refuse_plan, name) ? refuse_plan.code : now;
 }
 
-/* What was put into which stream, for a test that asks (FAKE_CUDA_STREAMS=file). */
+/* What was put into which stream, and what was mapped, for a test that asks (FAKE_CUDA_STREAMS=file). */
 void put_into(const char *what, const void *stream)
 {
     const char *path = getenv("FAKE_CUDA_STREAMS");

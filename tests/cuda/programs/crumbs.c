@@ -1,9 +1,10 @@
 /* Launches in turn in several streams, with copies and a graph among them, then a wait.
  *
- *     crumbs STREAMS LAUNCHES [graph] [own] [again] [many] [wait=N]
+ *     crumbs STREAMS LAUNCHES [graph] [own] [again] [green] [many] [wait=N]
  *
  * Stream 1 is the legacy default stream where STREAMS is 1. `own`: per-thread default streams; `again`: the context is destroyed and
- * made again first; `many`: streams are made and destroyed by the hundred first; wait=N: the program waits in stream N, from 1. */
+ * made again first; `green`: work
+ * is done in a green context, which is destroyed and made again after one launch; `many`: streams are made and destroyed by the hundred first; wait=N: the program waits in stream N, from 1. */
 #include "reach.h"
 
 static CUfunction function;
@@ -15,6 +16,16 @@ static CUfunction begin(CUcontext *context)
     CHECK(DO(cuModuleLoadData)(&module, "kernel pair 4 4\n"));
     CHECK(DO(cuModuleGetFunction)(&function, module, "pair"));
     return function;
+}
+
+static CUgreenCtx into_green(void)
+{
+    CUgreenCtx green;
+    CUcontext context;
+    CHECK(DO(cuGreenCtxCreate)(&green, NULL, 0, 1));
+    CHECK(DO(cuCtxFromGreenCtx)(&context, green));
+    CHECK(DO(cuCtxSetCurrent)(context));
+    return green;
 }
 
 static CUresult launch(int i, CUstream stream)
@@ -58,6 +69,12 @@ int main(int argc, char **argv)
         CHECK(launch(-1, NULL));
         CHECK(DO(cuCtxDestroy_v2)(context));
         begin(&context);
+    }
+    if (has(argc, argv, "green")) {
+        CUgreenCtx green = into_green();
+        CHECK(launch(-3, NULL));
+        CHECK(DO(cuGreenCtxDestroy)(green));
+        into_green();
     }
     for (int i = 0; has(argc, argv, "many") && i < 500; i++) {
         CHECK(DO(cuStreamCreate)(&stream[0], 1));

@@ -28,6 +28,7 @@
     X(cuCtxCreate, cuCtxCreate_v2) X(cuCtxDestroy, cuCtxDestroy_v2) X(cuCtxSetCurrent, cuCtxSetCurrent) \
     X(cuCtxSynchronize, cuCtxSynchronize) X(cuModuleLoad, cuModuleLoad) X(cuModuleLoadData, cuModuleLoadData) \
     X(cuModuleLoadDataEx, cuModuleLoadDataEx) X(cuModuleUnload, cuModuleUnload) \
+    X(cuTexObjectCreate, cuTexObjectCreate) X(cuTexObjectDestroy, cuTexObjectDestroy) \
     X(cuModuleGetFunction, cuModuleGetFunction) X(cuLibraryLoadData, cuLibraryLoadData) \
     X(cuLibraryGetKernel, cuLibraryGetKernel) X(cuKernelGetFunction, cuKernelGetFunction) \
     X(cuMemAlloc, cuMemAlloc_v2) X(cuMemFree, cuMemFree_v2) X(cuMemAllocAsync, cuMemAllocAsync) \
@@ -49,7 +50,8 @@
     X(cuGraphAddKernelNode, cuGraphAddKernelNode_v2) X(cuGraphInstantiate, cuGraphInstantiateWithFlags) \
     X(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2) X(cuGraphLaunch, cuGraphLaunch) \
     X(cuGraphExecDestroy, cuGraphExecDestroy) X(cuGraphDestroy, cuGraphDestroy) \
-    X(cuGetErrorName, cuGetErrorName)
+    X(cuGetErrorName, cuGetErrorName) X(cuGreenCtxCreate, cuGreenCtxCreate) \
+    X(cuCtxFromGreenCtx, cuCtxFromGreenCtx) X(cuGreenCtxDestroy, cuGreenCtxDestroy)
 
 #ifdef LINKED
 #define DO(name) name

@@ -2,6 +2,11 @@
  * every driver that is right; how many addresses there were goes to stderr.
  *
  *   resting rounds N [other]   N rounds of three sizes, on the default stream or another
+ *   resting shapes N           N rounds of sizes that are never the same twice
+ *   resting across             freed in one stream, allocated in another: "early" if the first has the memory, "later" if one of the next has
+ *   resting reborn             the same, after the stream is gone and another has been made
+ *   resting freed              add() over memory that was freed
+ *   resting large              64 small blocks are freed, and nearly all memory is allocated in one piece
  *   resting twice              a second free of memory that rests
  *   resting past               add() over one float more than memory that had rested holds
  *   resting threads            four threads make rounds of their own
@@ -56,6 +61,48 @@ static void rounds(int n)
     printf("sum %g\n", sum);
 }
 
+static void shapes(int n)
+{
+    float sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += round_of(1000 + 7 * i);
+    printf("sum %g\n", sum);
+}
+
+static void across(int reborn)
+{
+    CUdeviceptr first, next = 0;
+    CUstream other;
+    int early, later = 0;
+    CHECK(DO(cuStreamCreate)(&stream, 0));
+    if (!reborn)
+        CHECK(DO(cuStreamCreate)(&other, 0));
+    CHECK(DO(cuMemAllocAsync)(&first, 4000, stream));
+    CHECK(DO(cuMemFreeAsync)(first, stream));
+    if (reborn) {
+        CHECK(DO(cuStreamDestroy_v2)(stream));
+        CHECK(DO(cuStreamCreate)(&other, 0));
+        fprintf(stderr, "%s handle\n", other == stream ? "same" : "another");
+    }
+    CHECK(DO(cuMemAllocAsync)(&next, 4000, other));
+    early = next == first;
+    for (int i = 0; i < 20; i++) {
+        CHECK(DO(cuMemAllocAsync)(&next, 4000, other));
+        later |= next == first;
+    }
+    fprintf(stderr, "%s %s\n", early ? "early" : "-", later ? "later" : "-");
+}
+
+static void large(void)
+{
+    CUdeviceptr blocks[64], one;
+    for (int i = 0; i < 64; i++)
+        CHECK(DO(cuMemAllocAsync)(&blocks[i], 2000000, stream));
+    for (int i = 0; i < 64; i++)
+        CHECK(DO(cuMemFreeAsync)(blocks[i], stream));
+    CHECK(DO(cuMemAllocAsync)(&one, 1000000000, stream));
+}
+
 static void *work(void *nothing)
 {
     CHECK(DO(cuCtxSetCurrent)(context));
@@ -91,10 +138,23 @@ int main(int argc, char **argv)
     reach_driver();
     CHECK(DO(cuInit)(0));
     make_context();
-    if (argc > 3)
+    if (argc > 3 && !strcmp(argv[3], "other"))
         CHECK(DO(cuStreamCreate)(&stream, 0));
     if (!strcmp(argv[1], "rounds")) {
         rounds(atoi(argv[2]));
+    } else if (!strcmp(argv[1], "shapes")) {
+        shapes(atoi(argv[2]));
+    } else if (!strcmp(argv[1], "across") || !strcmp(argv[1], "reborn")) {
+        across(!strcmp(argv[1], "reborn"));
+    } else if (!strcmp(argv[1], "large")) {
+        large();
+    } else if (!strcmp(argv[1], "freed")) {
+        int n = 16;
+        CHECK(DO(cuMemAllocAsync)(&memory, 4096, stream));
+        CHECK(DO(cuMemFreeAsync)(memory, stream));
+        void *params[] = { &memory, &memory, &memory, &n };
+        CHECK(DO(cuLaunchKernel)(add, 1, 1, 1, 32, 1, 1, 0, stream, params, NULL));
+        CHECK(DO(cuCtxSynchronize)());
     } else if (!strcmp(argv[1], "twice")) {
         rounds(2);
         CHECK(DO(cuMemAllocAsync)(&memory, 4000, stream));

@@ -26,6 +26,7 @@ MAJOR, MINOR = 75, 76
 NOT_FOUND, NO_BINARY = 500, 209
 DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 USUAL_SHARED = 48 << 10
+DIMENSIONS, MOST_BLOCKS = 3, (1 << 31) - 1
 
 
 class Properties(ctypes.Structure):
@@ -216,7 +217,9 @@ class Player:
     def launch(self, function: c_void_p) -> int:
         self.stage("launching")
         shape = self.capsule.geometry
-        grid = [g // b if b else 0 for g, b in zip(shape.global_, shape.local, strict=True)]
+        if len(shape.local) != DIMENSIONS or any(g % b or g // b > MOST_BLOCKS for g, b in zip(shape.global_, shape.local, strict=True)):
+            raise Refused("its sizes are not those of a CUDA launch")
+        grid = [g // b for g, b in zip(shape.global_, shape.local, strict=True)]
         values: list[Any] = []
         for one in self.capsule.arguments:
             data = moved(np.frombuffer(one.value, dtype=np.uint8), self.blocks).tobytes()

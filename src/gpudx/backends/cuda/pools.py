@@ -3,7 +3,7 @@
 PyTorch has documented switches (its notes on CUDA semantics, "Memory management"). PYTORCH_NO_CUDA_MEMORY_CACHING=1 is not
 the one to use here: each free then waits for the device, and captures of graphs fail, because they may not allocate. With the
 backend cudaMallocAsync each tensor is an allocation in the order of its stream, and a capture's own. CuPy has none in the
-environment: its documentation switches the pool off in the program, with cupy.cuda.set_allocator(None); gpudx/preload_python does that.
+environment: its documentation switches the pool off in the program, with cupy.cuda.set_allocator; gpudx/preload_python does that.
 """
 
 from __future__ import annotations

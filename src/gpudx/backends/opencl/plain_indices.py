@@ -1,5 +1,5 @@
-"""Parameters of a kernel that each work-item uses at its own global id only: `data[i]` with `int i = get_global_id(0)`; and numbers
-that it compares its id with.
+"""Parameters of a kernel that each work-item uses at its own global id only: `data[i]` with `int i = get_global_id(0)`; numbers
+that it compares its id with; and the functions that it reads images with.
 
 Read from words, without a grammar. Where a word could mean something else (a macro, a header, a variable that is assigned again),
 the parameter is left out.
@@ -22,6 +22,9 @@ from gpudx.backends.opencl.signatures import (
 
 OWN_ID = ["get_global_id", "(", "0", ")"]
 NUMBER = re.compile(r"[\d.]+[uUlLfF]*\s*$")
+NUMBERS = re.compile(r"-D\s*\w+=\d+(?=\s|$)")  # macros that stand for a number
+BARRIERS = ("barrier", "work_group_barrier")
+IMAGE_ACCESS = re.compile(r"(?:read|write)_image(?:f|i|ui)")
 ASSIGNING = "+-*/%&|^<>"
 
 
@@ -47,6 +50,65 @@ def guards(source: str, kernel: str, options: str = "") -> dict[int, frozenset[s
     return found
 
 
+def returns_before_barrier(source: str, kernel: str, options: str = "") -> dict[int, frozenset[str]]:
+    """By dimension: the parameters of `if (id >= name) return;` before a barrier, also as a part of a condition with `||`."""
+    body, compared = _body_of(source, kernel, options), guards(source, kernel, options)
+    found: dict[int, set[str]] = {}
+    last = max((at for at, token in enumerate(body) if token in BARRIERS), default=-1)
+    for at in (at for at, token in enumerate(body[: max(last, 0)]) if token == "if"):
+        closing = next((end for end in range(at + 1, last) if body[at + 1 : end + 1].count("(") == body[at + 1 : end + 1].count(")")), last)
+        condition, then = body[at + 2 : closing], [token for token in body[closing + 1 : closing + 3] if token != "{"]
+        if then[:1] != ["return"] or "&" in condition or "!" in condition:
+            continue
+        for axis, names in compared.items():
+            own = {name for name in _names(body) if _is_own_id(body, name, axis)}
+            found.setdefault(axis, set()).update(_compared(condition, own) & names)
+    return {axis: frozenset(names) for axis, names in found.items() if names}
+
+
+def only_written(source: str, kernel: str, options: str = "") -> frozenset[str]:
+    """Pointers that a kernel only assigns elements of: `out[i] = ...`, and nothing else."""
+    declared, body = signature_of(source, kernel, options), _body_of(source, kernel, options)
+    found = {one.name for one in declared or () if "*" in one.type and one.name in body}
+    for at, token in enumerate(body):
+        if token in found and not _is_assigned(body, at):
+            found.discard(token)
+    return frozenset(found)
+
+
+def _is_assigned(body: list[str], at: int) -> bool:
+    depth = 0
+    for end in range(at + 1, len(body)):
+        depth += (body[end] == "[") - (body[end] == "]")
+        if not depth:
+            return body[at + 1] == "[" and body[end + 1 : end + 2] == ["="] and body[end + 2 : end + 3] != ["="]
+    return False
+
+
+def useless_clamps(source: str, kernel: str, options: str = "") -> dict[str, tuple[int, str]]:
+    """`max(y - r, 0u)` with an unsigned id and a parameter: its text, with the dimension and the parameter. Nothing where the kernel
+    compares the two before."""
+    declared, body = signature_of(source, kernel, options), _body_of(source, kernel, options)
+    numbers = {one.name for one in declared or () if "*" not in one.type}
+    own = {name: axis for axis in range(3) for name in _names(body) if _is_own_id(body, name, axis)}
+    found = {}
+    for at in range(len(body) - 7):
+        call = body[at : at + 8]
+        clamps = call[:2] == ["max", "("] and call[3] == "-" and call[5:] == [",", "0u", ")"] and call[2] in own and call[4] in numbers
+        if clamps and call[4] not in _compared(body, {call[2]}) and call[2] not in _compared(body, {call[4]}):
+            found[f"max({call[2]} - {call[4]}, 0u)"] = (own[call[2]], call[4])
+    return found
+
+
+def images(source: str, kernel: str, options: str = "") -> dict[str, frozenset[str]]:
+    """By parameter: the functions that a kernel reads and writes an image with."""
+    body, found = _body_of(source, kernel, options), dict[str, frozenset[str]]()
+    for function, bracket, name in zip(body, body[1:], body[2:], strict=False):
+        if bracket == "(" and IMAGE_ACCESS.fullmatch(function):
+            found[name] = found.get(name, frozenset()) | {function}
+    return found
+
+
 def _compared(body: list[str], own: set[str]) -> set[str]:
     """`own < name`, `own >= name`, and the same the other way round."""
     found = set()
@@ -62,7 +124,7 @@ def _compared(body: list[str], own: set[str]) -> set[str]:
 
 def _body_of(source: str, kernel: str, options: str) -> list[str]:
     """The words of a kernel's body; none where some of them may mean something else than they seem to."""
-    if len(source) > MOST_BYTES or INCLUDE.search(source) or "-D" in options:
+    if len(source) > MOST_BYTES or INCLUDE.search(source) or "-D" in NUMBERS.sub("", options):
         return []
     text = bare(source)
     body = _body(TOKEN.findall(DIRECTIVE.sub(" \x00 ", text)), kernel)

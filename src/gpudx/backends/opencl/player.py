@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import shlex
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
@@ -16,10 +19,12 @@ from typing import Any
 import numpy as np
 
 from gpudx.backends.opencl import bundled_loader
+from gpudx.backends.opencl.icds import drivers
 from gpudx.capsule import file, played, playing
 from gpudx.capsule.model import Argument, Buffer, Bytes, Capsule
 from gpudx.capsule.playing import Asked, Refused
 from gpudx.capsule.relocate import moved
+from gpudx.errors import UserError
 
 # CL/cl.h
 PLATFORM_NAME, DEVICE_NAME, DRIVER_VERSION, DEVICE_SVM, BUILD_LOG = 0x0902, 0x102B, 0x102D, 0x1053, 0x1183
@@ -31,12 +36,17 @@ SVM_POINTERS, REGION, FINE_SYSTEM = 0x11B6, 0x1220, 8
 EVENT_STATUS = 0x11D3
 # Options that say how code is compiled; others name files, or are a vendor's own.
 SAFE = ("-D", "-U", "-cl-", "-w", "-Werror", "-g", "-O", "-fno-", "-ffp-")
+ALIASES = {"pocl": "portable computing language"}  # its devices are not called by its name
 MAP_FIXED_NOREPLACE = 0x100000
 
 
 def safe_options(text: str) -> tuple[str, list[str]]:
     """The options that are passed on, and those that are not."""
-    kept, left, words = [], [], iter(shlex.split(text))
+    kept, left = [], []
+    try:
+        words = iter(shlex.split(text))
+    except ValueError:
+        raise UserError("the build options of the capsule end inside a quotation") from None
     for word in words:
         if word in ("-D", "-U"):
             kept.append(word + next(words, ""))
@@ -80,46 +90,47 @@ class Loader:
         return room.value.decode(errors="replace").strip()
 
 
-def loaders() -> list[Loader]:
-    """The system's loader, and the one in the pyopencl wheel."""
-    import os
-
-    found, bundled = [], bundled_loader()
-    given = os.environ.get("OCL_ICD_VENDORS")
-    for path in ("libOpenCL.so.1", str(bundled.library) if bundled else ""):
-        try:
-            if bundled and path == str(bundled.library):
-                os.environ.update(
-                    {
-                        name: value
-                        for name, value in bundled.environment.items()
-                        if not (given and name == "OCL_ICD_VENDORS")
-                    }
-                )
-            if path:
-                found.append(Loader(path))
-        except OSError:
-            continue
-    return [one for one in found if one.devices]
+def loaders() -> Iterator[Loader]:
+    """The system's loader and the one in the pyopencl wheel, each when it is asked for: two in one process share no state, and
+    the recorder sees the first only. So the one that can find the driver begins: a library as OCL_ICD_VENDORS is for ocl-icd."""
+    bundled, given = bundled_loader(), os.environ.get("OCL_ICD_VENDORS", "")
+    paths = ["libOpenCL.so.1", *([str(bundled.library)] if bundled else [])]
+    registered = any(not problem for _, problem in drivers(os.environ))
+    for path in paths if registered and ".so" not in given else reversed(paths):
+        if bundled and path == str(bundled.library):
+            os.environ.update({k: v for k, v in bundled.environment.items() if not (given and k == "OCL_ICD_VENDORS")})
+        with suppress(OSError):
+            yield Loader(path)
 
 
-def choose(found: list[Loader], capsule: Capsule, wanted: str) -> tuple[Loader, tuple[str, str, str, int, int]]:
+Device = tuple[str, str, str, int, int]  # platform name, device name, driver, platform, device
+
+
+def choose(found: Iterable[Loader], capsule: Capsule, wanted: str) -> tuple[Loader, Device]:
     """The device that was asked for, the one of the capture, or the first."""
-    every = [(loader, device) for loader in found for device in loader.devices]
+    every: list[tuple[Loader, Device]] = []
+    for loader in found:
+        every += [(loader, device) for device in loader.devices]
+        if not wanted and (same := _same(every, capsule)):
+            return same
     if not every:
         raise Refused('no OpenCL device is here: pip install "pyopencl[pocl]" brings one')
     if wanted.isdigit() and int(wanted) < len(every):
         return every[int(wanted)]
     if wanted:
-        named = [one for one in every if wanted.lower() in f"{one[1][0]} {one[1][1]}".lower()]
+        looked_for = ALIASES.get(wanted.lower(), wanted.lower())
+        named = [one for one in every if looked_for in f"{one[1][0]} {one[1][1]}".lower()]
         if not named:
             names = "; ".join(f"{at}: {one[1][1]} ({one[1][0]})" for at, one in enumerate(every))
             raise Refused(f"no device is called {wanted!r} here: choose from {names}")
         return named[0]
+    return every[0]
+
+
+def _same(every: list[tuple[Loader, Device]], capsule: Capsule) -> tuple[Loader, Device] | None:
     known = capsule.device
     same = [one for one in every if (one[1][0], one[1][1]) == (known.platform, known.name)]
-    exact = [one for one in same if one[1][2] == known.driver]
-    return (exact or same or every)[0]
+    return next((one for one in same if one[1][2] == known.driver), same[0] if same else None)
 
 
 class Player:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.backends.opencl.player import ACCESS_FLAGS, READ_WRITE, safe_options
+from gpudx.capsule.as_c import HELPERS, c_type, comment, literal, nonfinite, repeated, tables
 from gpudx.capsule.compare import element_type
-from gpudx.capsule.model import Argument, Bytes, Capsule
+from gpudx.capsule.model import Argument, Capsule
 from gpudx.errors import UserError
 
-MOST_DATA = 1 << 20
 HEAD = """\
 /* {title}
  *
@@ -61,52 +61,7 @@ static cl_device_id find_device(const char *wanted)
     exit(2);
 }
 
-static inline void fill(unsigned char *to, size_t bytes, const unsigned char *with, size_t size)
-{
-    for (size_t i = 0; i < bytes; i++)
-        to[i] = with[i % size];
-}
-
-enum { GUARD = 4096 };  /* bytes with a pattern after each buffer: a launch must not change them */
-
-static int damaged(const char *name, const unsigned char *data, size_t bytes)
-{
-    size_t bad = 0, first = 0;
-    for (size_t i = 0; i < GUARD; i++)
-        if (data[bytes + i] != 0xa5 && !bad++)
-            first = i;
-    if (bad)
-        printf("%s: %zu bytes past its end were changed, the first %zu bytes past it\\n", name, bad, first);
-    return bad > 0;
-}
-
-static void show(const char *name, const unsigned char *data, size_t bytes)
-{
-    unsigned long long sum = 1469598103934665603ull;
-    for (size_t i = 0; i < bytes; i++)
-        sum = (sum ^ data[i]) * 1099511628211ull;
-    printf("%s: %zu bytes, hash %016llx", name, bytes, sum);
-}
-
 """
-NONFINITE = """\
-static int show_{c}(const unsigned char *data, size_t bytes)
-{{
-    size_t bad = 0, first = 0;
-    for (size_t i = 0; i < bytes / sizeof({c}); i++) {{
-        {c} value;
-        memcpy(&value, data + i * sizeof value, sizeof value);
-        if (!isfinite(value) && !bad++)
-            first = i;
-    }}
-    if (bad)
-        printf(", %zu NaN or infinite, the first at %zu", bad, first);
-    return bad > 0;
-}}
-
-"""
-
-
 def c_source(capsule: Capsule, name: str, says: tuple[str, ...]) -> str:
     """The file. UserError where a capsule has what C source cannot hold."""
     code = capsule.code("source")
@@ -118,66 +73,15 @@ def c_source(capsule: Capsule, name: str, says: tuple[str, ...]) -> str:
         )
     body = "".join(_main(capsule))
     head = HEAD.format(
-        title=f"{capsule.kernel}: made by {capsule.made_by or 'gpudx'} from one launch on {capsule.device.title}".replace(
-            "*/", "* /"
+        title=comment(
+            f"{capsule.kernel}: made by {capsule.made_by or 'gpudx'} from one launch on {capsule.device.title}"
         ),
         name=name,
-        says="".join(f" * {one}\n".replace("*/", "* /") for one in says),
-        source=_literal(code.data.decode(errors="replace")),
+        says="".join(f" * {comment(one)}\n" for one in says),
+        source=literal(code.data.decode(errors="replace")),
         options=json.dumps(safe_options(capsule.options)[0]),
     )
-    floats = {_c_type(capsule, one.number) for one in capsule.buffers} - {""}
-    return head + _tables(capsule) + FIND + "".join(NONFINITE.format(c=one) for one in sorted(floats)) + body
-
-
-def _literal(text: str) -> str:
-    """A C string, line by line."""
-    lines = text.splitlines() or [""]
-    return "\n".join(f"    {_quoted(line)}" for line in lines)
-
-
-def _quoted(line: str) -> str:
-    out = "".join(
-        c if 32 <= ord(c) < 127 and c not in '"\\?' else f"\\{ord(c):03o}" if ord(c) < 128 else c for c in line
-    )
-    return f'"{out}\\n"'
-
-
-def _tables(capsule: Capsule) -> str:
-    """Contents that are no constant."""
-    out, total = [], 0
-    for one in capsule.buffers:
-        if one.before is None or one.parent is not None or _repeated(one.before) is not None:
-            continue
-        used = np.flatnonzero(one.before)
-        last = int(used[-1]) + 1
-        total += last
-        if total > MOST_DATA:
-            raise UserError(
-                f"The capsule holds more than {MOST_DATA >> 20} MiB of data that is not constant: shrink it further, or"
-                " give the capsule itself."
-            )
-        out.append(f"static const unsigned char data_{one.number}[] = {{{_numbers(one.before[:last])}}};\n")
-    return "".join(out) + ("\n" if out else "")
-
-
-def _numbers(data: Bytes) -> str:
-    values = [str(one) for one in data.tolist()]
-    return "\n" + "\n".join("    " + ",".join(values[at : at + 32]) + "," for at in range(0, len(values), 32)) + "\n"
-
-
-def _repeated(content: Bytes) -> bytes | None:
-    """The few bytes that a content consists of, over and over."""
-    for size in (1, 4, 8):
-        if len(content) >= size and len(content) % size == 0 and bool((content[size:] == content[:-size]).all()):
-            return content[:size].tobytes()
-    return None
-
-
-def _c_type(capsule: Capsule, number: int) -> str:
-    argument = capsule.argument_of(number)
-    kind = element_type(argument.type if argument else "")
-    return {"f4": "float", "f8": "double"}.get(kind.str[1:], "")
+    return head + tables(capsule) + FIND + HELPERS + nonfinite(capsule) + body
 
 
 def _main(capsule: Capsule) -> Iterator[str]:
@@ -208,7 +112,7 @@ def _main(capsule: Capsule) -> Iterator[str]:
             at, title = one.number, json.dumps(capsule.title_of(one.number))
             yield f"    CHECK(clEnqueueReadBuffer(queue, whole_{at}, CL_TRUE, 0, {one.size} + GUARD, host_{at}, 0, NULL, NULL));\n"
             yield f"    show({title}, host_{at}, {one.size});\n"
-            kind = _c_type(capsule, at)
+            kind = c_type(capsule, at)
             yield f"    bad |= show_{kind}(host_{at}, {one.size});\n" if kind else ""
             yield f'    printf("\\n");\n    bad |= damaged({title}, host_{at}, {one.size});\n'
     yield "    return bad;\n}\n"
@@ -219,12 +123,12 @@ def _buffer(capsule: Capsule, number: int) -> Iterator[str]:
     one = capsule.buffers[number]
     if one.parent is None:
         yield f"    unsigned char *host_{number} = calloc(1, {one.size} + GUARD);\n    memset(host_{number} + {one.size}, 0xa5, GUARD);\n"
-        repeated = _repeated(one.before) if one.before is not None else b"\0"
-        if repeated is None:
+        constant = repeated(one.before) if one.before is not None else b"\0"
+        if constant is None:
             yield f"    memcpy(host_{number}, data_{number}, sizeof data_{number});\n"
-        elif any(repeated):
-            values = ", ".join(map(str, repeated))
-            yield f"    fill(host_{number}, {one.size}, (const unsigned char[]){{ {values} }}, {len(repeated)});\n"
+        elif any(constant):
+            values = ", ".join(map(str, constant))
+            yield f"    fill(host_{number}, {one.size}, (const unsigned char[]){{ {values} }}, {len(constant)});\n"
         flags = "CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR"
         yield f"    cl_mem whole_{number} = clCreateBuffer(context, {flags}, {one.size} + GUARD, host_{number}, &status);\n"
         yield "    CHECK(status);\n"
@@ -243,7 +147,7 @@ def _argument(one: Argument) -> Iterator[str]:
         yield f"    CHECK(clSetKernelArg(kernel, {one.index}, sizeof(cl_mem), &(cl_mem){{ NULL }}));\n"
     elif one.kind == "value":
         values = ", ".join(map(str, one.value))
-        said = f"  /* {one.title}".replace("*/", "* /") + _number(one) + " */"
+        said = f"  /* {comment(one.title)}{_number(one)} */"
         yield f"    CHECK(clSetKernelArg(kernel, {one.index}, {len(one.value)}, (const unsigned char[]){{ {values} }}));{said}\n"
 
 

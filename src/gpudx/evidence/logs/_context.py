@@ -20,8 +20,15 @@ _LOOKED = (
         2,
         ("rank", "<std"),
         re.compile(
-            r"\[?\b(?:global_)?[Rr]ank[ =:]{0,2}(\d+)\b|\[\d+,(\d+)\]<std(?:err|out)>|\bworker[ =:]rank[ =:](\d+)"
+            r"\[?\b(?:global_)?[Rr]ank(?:[ =:]{0,2}|: {1,8})(\d+)\b|\[\d+,(\d+)\]<std(?:err|out)>|\bworker[ =:]rank[ =:](\d+)"
         ),
+    ),
+    # SGLang prefixes the first line of a traceback only, and GROMACS names the rank in the head of its report.
+    (
+        "rank",
+        12,
+        (" tp", "mpi rank"),
+        re.compile(r"^\[[\d: .-]{10,30} (?:DP\d+ )?TP(\d+)(?: EP\d+)?\]|^MPI rank: +(\d+) \("),
     ),
     (
         "process",
@@ -36,7 +43,8 @@ _LOOKED = (
         3,
         ("device", "cuda:", "gpu"),
         re.compile(
-            r"\bcurrent device: (\d+)|\bcuda:(\d+)\b|\bGPU ?#?(\d+)\b|\bdevice[ =:#]+(\d+)\b(?!:[0-9a-f]{2}:)|\bgpu id[ =:]+(\d+)",
+            r"\bcurrent device: (\d+)|\bcuda:(\d+)\b|(?-i:\bGPU ?#?|\bGpu |\bgpu[ :#=]+)(0|[1-9]\d{0,2})\b|\bgpu(\d{1,2})[:\])]"
+            r"|\bdevice[ =:#]+(\d+)\b(?!:[0-9a-f]{2}:)|\bgpu id[ =:]+(\d+)",
             re.IGNORECASE,
         ),
     ),
@@ -73,7 +81,7 @@ _LOOKED = (
         BEFORE,
         ("model", ".gguf", ".safetensors", ".onnx", ".engine", ".tflite"),
         re.compile(
-            r"([\w.-]+\.(?:gguf|safetensors|onnx|engine|tflite|mlmodel))\b|\bmodel(?:_name|_path|[- "
+            r"([\w.-]+\.(?:gguf|safetensors|onnx|engine|tflite|mlmodel))\b(?!\.\w)|\bmodel(?:_name|_path|[- "
             r"]id)?['\"]?\s*[=:]\s*['\"]?([\w.-]+/[\w.-]+)"
         ),
     ),
@@ -84,10 +92,11 @@ def context(near: Near) -> Context:
     """What stands nearest, by name; the line itself with its wrappers counts first."""
     raw = near.raw.decode("utf-8", "replace")[:2000]
     above, below = near.before(BEFORE), near.after(AFTER)
-    found = []
+    found: list[tuple[str, str]] = []
     whole = "\n".join((raw, *above, *below)).lower()
     for name, far, words, pattern in _LOOKED:
-        lines = (raw, *above[:far], *below) if any(word in whole for word in words) else ()
+        wanted = any(word in whole for word in words) and not any(name == known for known, _ in found)
+        lines = (raw, *above[:far], *below) if wanted else ()
         for line in lines:
             if hit := pattern.search(line[:2000]):
                 found.append((name, next(filter(None, hit.groups()))[:80]))

@@ -17,6 +17,7 @@ HANG = f"gpudx run --dump --timeout 120s -- {APP}"
 INVESTIGATE = f"gpudx investigate -- {APP}"
 FLAKE = f"gpudx flake -- {APP}"
 DOCTOR = "gpudx doctor -v"
+HEALTH = "nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER"
 # These variables are the runtime's own (HIP documentation, "Debugging with HIP"): they need nothing but the program.
 HIP_SERIALISE = f"AMD_SERIALIZE_KERNEL=3 AMD_SERIALIZE_COPY=3 AMD_LOG_LEVEL=3 {APP}"
 ANDROID = "adb logcat -b all -d"
@@ -51,6 +52,8 @@ _SETTINGS = re.compile(r"^((?:[A-Z_][A-Z0-9_]*=\S* )+)(.+)$")
 
 def driver(name: str, cause: str) -> str:
     """What to look at after a line of a kernel driver."""
+    if cause == "failed-call":  # the driver got no memory
+        return DMESG
     if name.startswith(("nvidia", "nvrm")):
         return HANG if cause == "hang" else SANITIZE if cause else DMESG
     if name in ("amdgpu", "amdkfd", "kfd") and cause and cause != "hang":

@@ -24,6 +24,13 @@ def without_sources(text: str) -> str:
     return _SOURCE.sub("FILE", text)
 
 
+def clipped(text: str, most: int = 160) -> str:
+    """A line at the end of a sentence: without its own full stop, and marked where it was cut."""
+    if len(text) <= most:
+        return f"{text.rstrip('.:! ')}."
+    return f"{text[:most].rpartition(' ')[0].rstrip('.:!, ')} ..."
+
+
 def place(*lines: str) -> str:
     """ "cudaMemcpy, src/a.cu:7"; what is not there is left out. The first line counts most; a call may stand in the next."""
     call = next((found for found in map(_call, lines) if found), "")

@@ -42,6 +42,14 @@ MARKS = (
     "DXGI",
     "Win32",
     "Windows",
+    "amdwddm",
+    "Event ID",
+    "EventID",
+    "ベント ID",
+    "件 ID",
+    "벤트 ID",
+    "Ereignis-ID",
+    "1844674407",
     "AndroidRuntime",
     "/data/app/",
     "F DEBUG",
@@ -74,7 +82,8 @@ SYSTEMS = (
             r"|F/libc|libc {4}|Adreno-GSL|/vendor/lib|com\.android|\bI/tflite"
         ),
     ),
-    ("windows", re.compile(r"\b[A-Za-z]:\\|\.exe\b|nvlddmkm|DXGI|\(Win32\)|\bWindows (?:10|11|Server)|\.dll\b")),
+    ("windows", re.compile(r"\b[A-Za-z]:\\|\.exe\b|nvlddmkm|DXGI|\(Win32\)|\bWindows (?:10|11|Server)|\.dll\b"
+                             r"|amdwddm\w+|\b1844674407\d{10}\b|(?:Event ?|イベント ?|事件 ?|이벤트 ?|Ereignis-)ID\b")),
     ("macos", re.compile(r"/Users/\w|\bmacOS\b|\bDarwin\b|MTLCommandBuffer|kIO(?:GPU|Accel)|\[mvk-|/Applications/")),
     ("linux", re.compile(r"/usr/|/home/|kernel: |amdgpu |NVRM|i915 |/proc/|/opt/")),
 )
@@ -86,7 +95,8 @@ _STARTED = re.compile(
     r"(?:Running `|Test command: ?|executed command: ?|Command line: ?|\bCommand\W{0,3}: ?`|^(?!\+\+\+ [ab]/)\++ |Executing(?: command)?: "
     r"?)(?P<command>[^`]{2,400})`?"
 )
-_RUNNER = re.compile(r"^\s*(?P<command>(?:srun|mpirun|mpiexec|torchrun|deepspeed|accelerate launch) .{2,400})")
+# A launcher's own messages begin with its name, too: "mpirun noticed that process rank 5 ...".
+_RUNNER = re.compile(r"^\s*(?P<command>(?:srun|mpirun|mpiexec|torchrun|deepspeed|accelerate launch) (?=-|\S*[./=]|python).{2,400})")
 # A command without a prompt, as people paste it: a script, and arguments that are no words of a sentence.
 _SCRIPT = re.compile(r"^\s*(?P<command>(?:[A-Z_][A-Z0-9_]*=\S* )*python3? (?:-[mu] )?[\w./-]*\w(?:\.py|(?<=-m )\S+)(?P<rest>(?: "
                      r"\S+)*))\s*$")

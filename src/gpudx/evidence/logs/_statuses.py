@@ -218,6 +218,9 @@ BY_TEXT = sorted(((text.lower(), one) for one in STATUSES for text in one.texts)
 BY_SHORT = {
     name.removeprefix("CUDA_ERROR_"): one for one in STATUSES for name in one.names if name.startswith("CUDA_ERROR_")
 }
+# As bindings of C#, Rust and Go spell the driver's names: ErrorLaunchFailed, CudaError::IllegalAddress.
+BY_CAMEL = {short.title().replace("_", "").lower(): one for short, one in BY_SHORT.items()}
+_CAMEL = re.compile(r"(?<![A-Za-z0-9_])(?:(?:Cuda)?Error(?:::)?|CUresult(?:::|\.))([A-Z]\w+)")
 _SHORT = re.compile(r"(?<![A-Za-z0-9_])(?:ERROR_)?([A-Z]{2,}(?:_[A-Z]+)+)(?![A-Za-z0-9_])")
 BY_CODE = {one.code: one for one in STATUSES if one.code not in ASKED_FOR}
 # Numbers that the runtime used before CUDA 10.1 and that mean nothing else today (cudaError_t of CUDA 9).
@@ -230,8 +233,9 @@ def named(text: str) -> Status | None:
 
 
 def _shortened(text: str) -> Status | None:
-    """Names without "CUDA_ERROR_", as Julia and Cycles print them."""
-    return next((BY_SHORT[name] for name in _SHORT.findall(text) if name in BY_SHORT), None)
+    """Names without "CUDA_ERROR_", as Julia, Cycles and bindings of other languages print them."""
+    spelled = next((BY_CAMEL[name.lower()] for name in _CAMEL.findall(text) if name.lower() in BY_CAMEL), None)
+    return spelled or next((BY_SHORT[name] for name in _SHORT.findall(text) if name in BY_SHORT), None)
 
 
 def told(text: str, distinct: bool = False) -> Status | None:

@@ -60,6 +60,11 @@ MARKS = (
     "CudaException",
     "uda execution failed",
     "UDA execution failed",
+    "CudaError::",
+    "CUresult",
+    "unsupported toolchain",
+    "THCudaCheck",
+    "CUDA-capable device",
 )
 
 _API = re.compile(r"(?i:cuda)|\bcu[A-Z]|GPUassert")
@@ -79,11 +84,11 @@ NOT_TOLD = re.compile(
 )
 
 
-_ADVICE = re.compile(r"CUDA kernel errors might be|For debugging consider|Compile with `TORCH_USE")
+_ADVICE = re.compile(r"CUDA kernel errors might be|Common causes include|For debugging consider|Compile with `TORCH_USE")
 
 
 def without_advice(text: str) -> str:
-    """What a line says before PyTorch's advice: pasted reports have both in one line."""
+    """What a line says before the advice of PyTorch or of the driver's manual: pasted reports have both in one line."""
     found = _ADVICE.search(text)
     return text[: found.start()] if found and found.start() > 0 else text
 

@@ -17,17 +17,22 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
 
 FORMAT = "device-assert"
-MARKS = (", thread: [", "Device-side assertion `")
+MARKS = (", thread: [", "Device-side assertion `", "(kernel=")
 _INDEX = re.compile(r"index|sizes\[|srcIndex|idx", re.IGNORECASE)
 # Without the function, as people shorten it.
 _SHORT = re.compile(r"(?P<source>[^\s:]+\.\w+:\d+): block: \[[\d, ]+\], thread: \[[\d, ]+\] Assertion [`'](?P<condition>.+?)[`'] failed")
 _HIP = re.compile(r"(?P<source>\S*:\d+): .*?Device-side assertion `(?P<condition>.+?)' failed")
+# Taichi reads the assertions of its kernels back, and raises them with the kernel's name.
+_NAMED = re.compile(r"^\s*\(kernel=(?P<kernel>\w+)\) (?P<condition>\S.*)")
 
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
     if ", thread: [" in text and "Assertion" not in text:
         text = f"{text} {' '.join(near.after(1))}"
+    if named := _NAMED.match(text):
+        yield _event("", named["condition"], named["kernel"], text)
+        return
     seen = assertion(text)
     hip = _HIP.search(text) or _SHORT.search(text)
     if seen is not None:
@@ -39,11 +44,12 @@ def read(near: Near) -> Iterator[Event]:
 
 def _event(where: str, condition: str, function: str, text: str) -> Event:
     index = _INDEX.search(condition)
+    kernel = f"the kernel {function}" if function and not where else "a kernel"
     means = ": an index from the data is outside the tensor or table that it indexes" if index else ""
     return Event(
         kind="device-assertion",
         role="fault",
-        message=f"An assertion in a kernel failed{f' at {where}' if where else ''}: {condition[:200]}{means}.",
+        message=f"An assertion in {kernel} failed{f' at {where}' if where else ''}: {condition[:200]}{means}.",
         facts=(("at", where), ("condition", condition[:200])),
         notes=("not proved: which launch it was, and which input it had",),
         causes=("device-assertion",),

@@ -15,6 +15,25 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
 from gpudx.evidence.logs.gpu_status import codelike
 
+# "Display driver X stopped responding and has successfully recovered" (event 4101) in other languages: what they say of the driver.
+LOCAL = (
+    "応答を停止",
+    "停止响应",
+    "停止響應",
+    "停止回應",
+    "응답하지 않아",
+    "응답이 중지",
+    "응답을 중지",
+    "reagiert nicht mehr",
+    "dejó de responder",
+    "ne répond plus",
+    "a cessé de répondre",
+    "non risponde più",
+    "parou de responder",
+    "deixou de responder",
+    "перестал отвечать",
+    "przestał odpowiadać",
+)
 FORMAT = "device-lost"
 GENERIC = 2
 ANY_CASE = True
@@ -60,10 +79,22 @@ MARKS = (
     "the cs has",
     "context is lost",
     "bad_tsg",
+    "4101",
+    *LOCAL,
 )
 _HUNG = re.compile(
-    r"hung|hang|\bTDR\b|VIDEO_TDR|timed? ?out|stopped responding|took an unreasonable|nvlddmkm.*(?:153|4101)", re.IGNORECASE
+    r"hung|hang|\bTDR\b|VIDEO_TDR|timed? ?out|stopped responding|took an unreasonable|nvlddmkm.*(?:153|4101)|\b4101\b|"
+    + "|".join(LOCAL), re.IGNORECASE
 )
+# The driver that stopped is named as a display driver, or by its file.
+_DISPLAY = re.compile(
+    r"ディスプレイ ?ドライバ|显示(?:器)?驱动|顯示(?:器)?驅動|디스플레이 드라이버|Anzeigetreiber|Grafiktreiber"
+    r"|controlador de (?:pantalla|vídeo|video)|pilote d.affichage|driver (?:dello schermo|de vídeo|video)|драйвер"
+    r"|Sterownik ekranu|nvlddmkm|amd\w+|igfx\w*",
+    re.IGNORECASE,
+)
+_ENTRY = re.compile(r"\s*[^:：]{2,20}[:：]\s*(?:4101|Display|nvlddmkm)\s*$")  # a field of an entry of the event log
+_STOPPED = re.compile("|".join((*LOCAL, "stopped responding", r"\bTDR\b")))
 _LOST = re.compile(
     r"(?:device|context|gpu)\W*(?:is|was|has been|got|already)?\W*_?(?:lost|loss (?:occur|detect|report)"
     r"|removed?\b|removal|hung|hang|reset\b|crash|timeout)"
@@ -93,14 +124,17 @@ _NOT_LOST = re.compile(
     r"(?<!due to )Insufficient Memory|OutOfMemory|device[- ]lost (?:callback|handler|promise)"
     r"|on_?device_?lost|TdrDelay|TdrLevel|if the device"
     r"|lost\.then|no gpu "
-    r"hang",
+    r"hang|\basahi |rejected.*\(-12\)|description for Event ID \d+ .{0,80}cannot be found",  # its driver prints the fault below
     re.IGNORECASE,
 )
 
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
-    if not _LOST.search(text) or _NOT_LOST.search(text) or codelike(text):
+    if _ENTRY.match(text) and any(map(_STOPPED.search, near.after(8))):
+        return  # the entry's own text says more
+    local = bool(_DISPLAY.search(text)) and any(one in text for one in LOCAL)
+    if not (local or _LOST.search(text)) or _NOT_LOST.search(text) or codelike(text):
         return
     hung = bool(_HUNG.search(text))
     found = _REASON.search(text)

@@ -105,6 +105,7 @@ INTERFACES = (
     ("OPTIX_ERROR_", "OptiX"),
     ("NVRTC_ERROR_", "NVRTC"),
     ("HIPRTC_ERROR_", "hipRTC"),
+    ("NVVM_ERROR_", "NVVM"),
     ("NVML_ERROR_", "NVML"),
     ("NVJITLINK_ERROR_", "nvJitLink"),
     ("AMD_COMGR_STATUS_ERROR_", "AMD's code object manager"),

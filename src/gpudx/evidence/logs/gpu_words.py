@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gpudx.evidence.logs import _next, no_device, unrecognised
 from gpudx.evidence.logs._event import Event, Role
 from gpudx.evidence.logs._near import Near
-from gpudx.evidence.logs._places import place, without_sources
+from gpudx.evidence.logs._places import clipped, place, without_sources
 from gpudx.evidence.logs._statuses import numbered
 from gpudx.evidence.logs.gpu_status import codelike
 
@@ -47,7 +47,7 @@ SUBJECT = re.compile(
     r"|hipew)\b|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b"
     r"|\b(?:iris|radeonsi|radv|anv|crocus|turnip|zink|lavapipe|llvmpipe|rusticl|hasvk|nvk|v3dv|panvk|freedreno)\b|batchbuffer|pocl"
     r"|\bdrm_\w+|\bbuild (?:BLAS|TLAS|BVH)\b|acceleration structure|\brmm\b|rapids|\bcudf\b|(?-i:\bzes?[A-Z]\w{3,})"
-    r"|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b",
+    r"|\bkokkos\b|execution plans?\b|\bengine to execute\b|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b",
     re.IGNORECASE,
 )
 # What a GPU has and other things have too: it counts where the lines around it name a GPU.
@@ -99,12 +99,21 @@ CLASSES = (
         r"|could not create a primitive"
         r"|(?:find|found) (?:any|no|an? (?:suitable|valid|usable)) (?:\w+ )?(?:implementation|algorithm|tactic|config\w*|solver|plan)\b"
         r"|\bno (?:\w+ )?(?:implementations?|algorithms?|tactics?|engine configs?|execution plans?) (?:\w+ )?(?:built|found|available"
-        r"|support\w*|works?)"
+        r"|support\w*|works?)|\bfind an engine to execute\b"
         r"|(?-i:NotSupported\w*)",
         "refusal",
         "failed-call",
         _next.RECORD,
         "A call was refused for what it was passed, or is not supported",
+    ),
+    _class(
+        "device-memory-error",
+        r"uncorrect\w* (?:\w+ ){0,2}errors?|\bdouble[- ]bit (?:\w+ )?errors?|\bECC errors?\b.{0,20}\bdetected"
+        r"|row[- ]remap\w* (?:failure|failed)",
+        "refusal",
+        "",
+        _next.HEALTH,
+        "The device reported a fault of its memory",
     ),
     # The word "kernel" means Linux here.
     _class(
@@ -124,11 +133,21 @@ CLASSES = (
         r"|error in alloc\w*"
         r"|memory alloc\w* (?:error|failure)|(?:exceeds|larger than|over).{0,40}(?:max\w* alloc"
         r"|available (?:\w+ )?memory|memory limit)"
+        r"|no available (?:\w+ )?memory"
         r"|ran out of (?:\w+ ){0,2}memory|memory (?:is )?exhausted|pool size exceed\w*|exceeds? the (?:maximum )?pool size",
         "refusal",
         "failed-call",
         _next.RECORD,
         "An allocation was refused",
+    ),
+    # Arrays that check their own indices on the device: they name the array and the index.
+    _class(
+        "bounds-check",
+        r"out[- ]of[- ]bounds access (?:label|in|of|to) ?[=:]?.{0,80}\bindices\b",
+        "fault",
+        "out-of-bounds-access",
+        _next.SANITIZE,
+        "A bounds check of an array failed",
     ),
     _class(
         "kernel-out-of-bounds",
@@ -186,11 +205,23 @@ CLASSES = (
         r"|compute capability|gfx\w+|sm_\d+)\b"
         r".{0,40}\b(?:is |are )?(?:not|no longer) supported|no (?:kernel|device|code|binary"
         r"|code object).{0,30}for (?:this |the )?(?:gpu|device"
-        r"|arch\w*|gfx\w+|sm_\d+)|requires (?:compute capability|sm_|gfx)",
+        r"|arch\w*|gfx\w+|sm_\d+)|requires (?:compute capability|sm_|gfx)"
+        r"|\bTensileLibrary\w*\.dat\b|\bfor GPU arch ?: ?gfx"
+        r"|only supports? .{0,40}(?:GPUs?|devices?|architectures?) or newer|(?:GPUs?|architectures?) or newer (?:is|are) required",
         "refusal",
         "wrong-architecture",
         _next.DOCTOR,
         "The program or its device code does not fit this device",
+    ),
+    _class(
+        "made-elsewhere",
+        r"version tag does not match|\bserializ\w*\b.{0,80}(?:version|mismatch|not match)"
+        r"|(?:engine|plan|cubin|binary|model) (?:file )?(?:is|was) "
+        r"(?:generated|built|created|serialized) (?:on|with|for|by)\b.{0,80}(?:not compatible|incompatible|different|expect)",
+        "refusal",
+        "",
+        _next.DOCTOR,
+        "A compiled model or kernel was made by another version of the software, or for another device",
     ),
     _class(
         "build-failed",
@@ -218,7 +249,8 @@ CLASSES = (
         rf"|{_FAIL}\b.{{0,40}}\b(?:initiali[sz]\w*|init|start)\b.{{0,30}}(?<![/\\])\b(?:nvml|cuda|opencl|vulkan|hip|rocm|nvenc|nvdec)\b"
         rf"|(?:initiali[sz]\w*|set ?up|creation|init)\b.{{0,40}}\b{_FAIL}|(?:driver|librar\w+"
         rf"|version)\b.{{0,40}}\b(?:mismatch|too old"
-        r"|insufficient|outdated)|permission denied|operation not permitted(?! when)",
+        r"|insufficient|outdated)|permission denied|operation not permitted(?! when)"
+        r"|not have permission|ERR_NVGPUCTRPERM",
         "refusal",
         "",
         _next.DOCTOR,
@@ -268,7 +300,7 @@ CLASSES = (
         r"(?:invalid|illegal|bad|wrong|unknown|unsupported) (?:\w+ ){0,2}(?:platforms?|ids?|names?|options?|programs?"
         r"|arguments?|values?|param\w*|handle|pointer|config\w*|size|dimension\w*"
         r"|operation|state|type|format|stream|context|index|flag\w*|device|kernel|image|usage|binding)"
-        r"|not (?:supported|implemented|permitted)"
+        r"|not (?:currently |yet )?(?:supported|implemented|permitted)"
         r"|unimplemented|misalign\w*|alignment|\bexpected .{1,60}\b(?:got|found|received)\b",
         "refusal",
         "failed-call",
@@ -317,6 +349,8 @@ APIS = tuple(
         ("level-zero", r"level[-_ ]?zero|\bze[A-Z]"),
     )
 )
+# It only ends what is told there.
+_ABOVE = re.compile(r"\bsee (?:the )?(?:\w+ )?(?:cause|trace|error|log|output)s? \(?above", re.IGNORECASE)
 _NOTE = re.compile(r"(?:\S+: )?note: ")  # of a compiler, under its error
 # ROCm's runtime goes on without a tool's library (ROCR-Runtime, os_linux.cpp, LoadLib).
 _TOOL = re.compile(r"LoadLib\(\S+\) failed: ")
@@ -350,7 +384,7 @@ def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
     if not unrecognised.reads_like_a_failure(text) or not _about_gpu(text, near) or unrecognised.is_advice(text):
         return
-    if unrecognised.leads_on(text, near):
+    if unrecognised.leads_on(text, near) or _ABOVE.search(text):
         return
     said = without_sources(text)
     kind = next((one for one in CLASSES if one.words.search(said)), None)
@@ -362,7 +396,7 @@ def read(near: Near) -> Iterator[Event]:
     yield Event(
         kind=kind.kind,
         role=kind.role,
-        message=f"{kind.means}{late}: {text[:160].rstrip('.:!')}.",
+        message=f"{kind.means}{late}: {clipped(text)}",
         facts=(("kind", kind.kind), ("said", unrecognised.shape(text)), *((("api", api),) if api else ())),
         notes=(*status, *(("not proved: which launch or submission caused it",) if kind.role == "report" else ())),
         causes=("device-error-reported",)

@@ -26,6 +26,7 @@ MARKS = (
     "HIP ERROR",
     "hip error",
     "HIP failure",
+    "HIP warning",
     "hipMemcpy",
     "hipModule",
     "hipLaunch",

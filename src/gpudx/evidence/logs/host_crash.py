@@ -121,7 +121,9 @@ _NOT_MET = re.compile(
 )
 _DUMPED = re.compile(r"Process (\d+) \(([^)]{1,40})\) of user \d+ dumped core|\[\d+\]: Process (\d+) \(([^)]{1,40})\) .{0,20}dumped core")
 GAVE_UP = re.compile(r"\b(?:abort|raise|__assert_fail|__pthread_kill|pthread_kill|terminate)")
-_ADDRESS = re.compile(r"(?:fault addr(?:ess)?|si_addr|Fault Address)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"(?:fault addr(?:ess)?|si_addr|Fault Address|violation (?:read|writ)ing(?: location)?)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE
+)
 _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
 DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libigc|libpocl|qCLDrv|pipe_\w+\.so|\w+_dri\.so"
                      r"|libnvidia|amdocl|igdrcl|radeonsi|libvulkan_", re.IGNORECASE)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from gpudx.evidence.logs import _next, unrecognised
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import clipped
 
 FORMAT = "kernel-build"
 GENERIC = 2
@@ -77,6 +78,7 @@ MARKS = (
     "offload-arch",
     "clc:",
     "unsupported target",
+    "no kernel named",
 )
 _SYMBOL = re.compile(
     r"(?:Cannot find symbol|undefined (?:hidden |protected )?symbol:?|undefined reference to|unresolved extern(?:al)? (?:function"
@@ -84,6 +86,7 @@ _SYMBOL = re.compile(
     r"\s*[`'\"\[]*\s*([\w$.:@~<>]+)",
     re.IGNORECASE,
 )
+_UNNAMED = re.compile(r"\bno kernel named ['\"]?(\S{1,120}?)['\"]? (?:was |is )?found", re.IGNORECASE)
 _CRASH = re.compile(
     r"internal compiler error|(NIR validation failed.*)"
     r"|LLVM ERROR: (.+)|Cannot select: (.+)|compiler (?:crashed|segfault)|PLEASE submit a bug "
@@ -103,7 +106,8 @@ _FAILED = re.compile(
     r"\bCL_BUILD_ERROR\b|program (?:was )?not (?:been )?built|\b[1-9]\d* errors? detected in the compilation|"
     rf"{_NOT}(?: to| while| when|:)? (?:re)?(?:build|compil|link)\w*.{{0,60}}{_WHAT}"
     rf"|{_NOT}(?: to| while| when|:)? (?:re)?(?:creat|load)\w*.{{0,40}}{_CODE}"
-    rf"|{_WHAT}.{{0,60}}(?:build|compil\w+|link\w*)\W*(?:has )?(?:fail|error|not success)|(?:build|compilation|compile|link(?:ing"
+    rf"|{_NOT} to load module\b.{{0,60}}\b(?:for device|GPU|context|PTX)\b"
+    rf"|{_WHAT}.{{0,60}}(?:build|compil\w+|link\w*)\W*(?:has )?(?:fail|error|not success)|\b(?:build|compilation|compile|link(?:ing"
     rf"|age)?)\W*(?:has |step )?(?:failed|failure|error)"
     r"|error: (?:backend compiler failed|linking failed|Compiler frontend failed)|(?:nvrtc|hiprtc|comgr)\S*.{0,60}(?:fail|error)|ptxas "
     r"fatal|ld\.lld: error|lld: error"
@@ -153,6 +157,9 @@ def read(near: Near) -> Iterator[Event]:
             else "a declared function has no definition in what was linked",
         )
         yield _event("symbol-missing", f"{what}: the symbol {found[1][:120]} is not defined.", found[1][:120], notes)
+    elif found := _UNNAMED.search(text):
+        said = f"The program's device code has no kernel {found[1]}: it was not built in, or has another name."
+        yield replace(_event("kernel-not-found", said, found[1]), causes=("kernel-not-found",), next=_next.DOCTOR)
     elif found := _PTX.search(text):
         yield _event(
             "build-failed",
@@ -172,7 +179,7 @@ def read(near: Near) -> Iterator[Event]:
         what = "A kernel was not built" if _KERNEL.search(text) else "A build step failed"
         tool = _TOOL.search(text)  # a build on the command line: no program has run yet
         step = f"{'hipcc' if tool[1] else 'nvcc'} --version" if tool else _next.RECORD
-        yield replace(_event("build-failed", f"{what}: {text[:LONGEST].rstrip('.:!')}.", text[:80]), next=step)
+        yield replace(_event("build-failed", f"{what}: {clipped(text)}", text[:80]), next=step)
 
 
 def _event(kind: str, message: str, fact: str, notes: tuple[str, ...] = ()) -> Event:

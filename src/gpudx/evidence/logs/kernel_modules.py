@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event, Role
 from gpudx.evidence.logs._near import Near
-from gpudx.evidence.logs._numbers import address
+from gpudx.evidence.logs._numbers import PAGE, address
 
 FORMAT = "kernel-module"
 GENERIC = 2
@@ -131,7 +131,7 @@ SOON = 100  # lines
 KINDS = (
     # ECANCELED: amdgpu refuses every submission of a context that a reset took away (Linux, amdgpu_cs.c).
     _kind(
-        r"parser -125|CS has (?:been )?(?:rejected|cancel)",
+        r"parser -125|CS has (?:been )?(?:rejected(?!.*\(-12\))|cancel)",
         "gpu-reset",
         "ending",
         "work was refused because the device had been reset",
@@ -172,7 +172,8 @@ KINDS = (
     _kind(
         r"sq_intr: error\b.*\berr_type 1\b|illegal (?:opcode|instruction|register|command)|bad_op|invalid opcode|protected mode error"
         r"|trap\b.*(?:illegal|invalid)|bad "
-        r"(?:command|packet)",
+        # Linux, panfrost_device.c and panthor_device.c: names of exceptions of Mali devices.
+        r"(?:command|packet)|DATA_INVALID_FAULT|CONFIG_FAULT|INSTR_(?:INVALID|TYPE|OPERAND)_\w+|CS_(?:INVALID|INHERIT)_\w+",
         "device-bad-command",
         "fault",
         "the device found an invalid command or instruction",
@@ -185,10 +186,10 @@ KINDS = (
         "the driver reset the device, and work on it was lost",
     ),
     _kind(
-        r"fault \(page table\)"
+        r"fault \(page table\)|MMU error|pte invalid"
         r"|page ?fault|fault:? .{0,40}iova|context fault|mmu fault|vm fault|translation fault|protection fault|unhandled.{0,20}fault"
         r"|fault info|invalid (?:read|write)|smmu.{0,40}fault|fault response: unsuccessful"
-        r"|iommu.{0,60}fault|DMAR.{0,60}fault|IO_PAGE_FAULT|CAT[_ ]?ERR|DATA_INVALID_FAULT|Unmapped|bus fault",
+        r"|iommu.{0,60}fault|DMAR.{0,60}fault|IO_PAGE_FAULT|CAT[_ ]?ERR|ADDR_RANGE_FAULT|\[OOR_ADDR\]|Unmapped|bus fault",
         "device-page-fault",
         "fault",
         "the device accessed memory that is not mapped",
@@ -215,9 +216,15 @@ KINDS = (
         "device-exception",
     ),
     _kind(
+        r"API mismatch|version mismatch",
+        "driver-versions-differ",
+        "refusal",
+        "the kernel module and the libraries of the driver have different versions",
+    ),
+    _kind(
         r"(?:fail\w*|unable|could ?n.t|cannot).{0,60}(?:init|probe|regulator|enable|load|bring up|start)|(?:init|probe|load"
         r"|start)\w*.{0,40}(?:fail|error)|RmInitAdapter failed|not supported on|unsupported (?:device|gpu|hardware|asic)"
-        r"|API mismatch|No NVIDIA (?:\w+ )?(?:GPU|device|adapter)|probe routine was not called|installed in this system is not supported"
+        r"|No NVIDIA (?:\w+ )?(?:GPU|device|adapter)|probe routine was not called|installed in this system is not supported"
         r"|Fatal error during GPU init|hw_init of IP block|GPU init",
         "driver-init-failed",
         "refusal",
@@ -261,11 +268,16 @@ KINDS = (
         "it hit an error",
     ),
 )
+PAGE_FAULT, HANG = (next(one for one in reversed(KINDS) if one.kind == kind) for kind in ("device-page-fault", "device-hang"))
 _PROCESS = re.compile(
     r"[Pp]rocess(?: information: process)? (?P<name>\S+) pid (?P<pid>\d+)|offending task: (?P<task>\S+)|in (?P<who>[\w.:/-]+) "
     r"\[(?P<id>\d+)\]|(?:pid|PID)(?: = |[=: ])(?P<p>\d+)"
 )
 _ADDRESS = re.compile(r"(?:iova|addr(?:ess)?|VA|at)\s*[=:]?\s*(0x[0-9a-fA-F]+|(?<=iova=)[0-9a-fA-F]{8,16})")
+# Their devices have address spaces of their own, in which small addresses are ordinary; a fault at nothing says something everywhere.
+_OWN_SPACE = ("lima", "v3d", "etnaviv", "panfrost", "panthor", "asahi", "nouveau", "radeon", "i915", "xe", "tegra")
+_BELOW = 14  # lines in which a driver that reports a timeout prints the fault that led to it
+_STATE = re.compile(r"\baddress: (0x[0-9a-fA-F]+)|reason: (\w*(?:Unmapped|Fault|Invalid)\w*)")  # a struct, printed over several lines
 # Ordinary lines that have one of the words above.
 _FINE = re.compile(
     r"loaded .{0,60}from new location|Finished loading|supports|initialized|\benabled\b|timeout=\d+"
@@ -320,6 +332,12 @@ def reader() -> Lines:
     return Lines()
 
 
+def _faulted(near: Near) -> re.Match[str] | None:
+    """The address in the record of a fault under a line about a timeout, where the record says that it was not mapped."""
+    found = [hit for hit in map(_STATE.search, near.after(_BELOW)) if hit]
+    return next((hit for hit in found if hit[1]), None) if any(hit[2] for hit in found) else None
+
+
 def _event(kind: _Kind, driver: str, near: Near) -> Event:
     found = next(filter(None, map(_PROCESS.search, (near.text, *near.after(3)))), None)
     name = (found["name"] or found["task"] or found["who"] or "") if found else ""
@@ -332,10 +350,13 @@ def _event(kind: _Kind, driver: str, near: Near) -> Event:
         else ""
     )
     where = _ADDRESS.search(near.text)
-    value = int(where[1], 16) if where and kind.kind == "device-page-fault" else None
+    if kind is HANG and (state := _faulted(near)):
+        kind, where = PAGE_FAULT, state
+    value = int(where[1], 16) if where and kind.kind == PAGE_FAULT.kind else None
+    small = driver in _OWN_SPACE and value is not None and PAGE <= value < 1 << 32
     notes = (
         f"the address is {value:#x}" if value else "",
-        address(value) if value is not None else "",
+        address(value) if value is not None and not small else "",
         "not proved: which kernel, launch or line it was" if kind.cause else "",
     )
     return Event(

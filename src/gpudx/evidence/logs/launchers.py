@@ -104,14 +104,24 @@ MARKS = (
     "rash detected",
     "improperly",
     "Stack trace of thread",
+    "atchdog",
+    "running low on memory",
+    " timed out",
+    "broadcast block",
 )
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
+# A thread or process of the program that looks for progress: SGLang's "Watchdog timeout", and others.
+_WATCHDOG = re.compile(r"\bwatchdog\b.{0,30}\b(?:time(?:d )?-?out\b(?!s? ?(?:is|set|of|to)\b)|expired|fired"
+                       r"|no progress)|no progress\b.{0,40}\bwatchdog",
+                       re.IGNORECASE)
+# Processes of one program that ask each other: vLLM's engine and workers, and others.
+_UNANSWERED = re.compile(r"\bRPC call to \S+ timed out|[Nn]o available shared memory broadcast block found")
 _LIMIT = re.compile(r"DUE TO TIME LIMIT|(?:job|test|step) .{0,40}(?:time ?limit|timed out)", re.IGNORECASE)
-_MEMORY = re.compile(r"OOMKilled|oom[-_]kill|Out[- ]Of[- ]Memory|DUE TO MEMORY", re.IGNORECASE)
+_MEMORY = re.compile(r"OOMKilled|oom[-_]kill|Out[- ]Of[- ]Memory|DUE TO MEMORY|node running low on memory", re.IGNORECASE)
 _DEVICE = re.compile(r"\b(?:GPU|CUDA|VRAM|device memory)\b")
 _CODE = re.compile(
     r"(?:exit(?:ed)?(?:\s*(?:with|on))?\s*(?:code|status|value)?|exitcode|exit_code|ExitCode|exit status|non-zero exit status"
-    r"|return(?:ed)? code|(?:program|process|command) failed with error code)\s*[:=]?\s*\(?(0x[0-9a-fA-F]{8}|-?\d{1,10})\b",
+    r"|return(?:ed)? code|(?:program|process|command) failed with error code)\s*[:=]?\s*\(?(0x[0-9a-fA-F]{8}|-?\d{1,20})\b",
     re.IGNORECASE,
 )
 _SIGNAL = re.compile(
@@ -159,6 +169,7 @@ _DIED = re.compile(
 # What a shell prints about a signal, with nothing else in the line; "Killed" is read with others.
 ALONE = {"Terminated": "SIGTERM", "Hangup": "SIGHUP", "User defined signal 1": "SIGUSR1", "^C": "SIGINT", "KeyboardInterrupt": "SIGINT"}
 _ALONE = re.compile(rf"^\s*({'|'.join(map(re.escape, ALONE))})(?: \(core dumped\))?\s*$")
+EXTENDED = (1 << 64) - (1 << 30)  # the exceptions begin at 0xC0000000
 WINDOWS = {
     0xC0000139: "a function that a DLL does not have",
     0xC0000135: "a DLL that was not found",
@@ -189,6 +200,29 @@ def read(near: Near) -> Iterator[Event]:
     elif found := _WAITS.search(text):
         said = f"Kubernetes waits before it starts a container again ({found[1]}); the reason is in the container's own output."
         yield _event("process-ended", said, found[1], "kubectl logs --previous POD")
+    elif _WATCHDOG.search(text) and not unrecognised.is_calm(text):
+        yield Event(
+            "watchdog",
+            "report",
+            "A watchdog of the program saw no progress: the work hangs, or takes longer than the watchdog allows.",
+            (("what", "watchdog"),),
+            ("not proved: what it waits for; the stacks of all threads show it",),
+            ("hang",),
+            _next.HANG,
+            sure=False,
+        )
+    elif _UNANSWERED.search(text):
+        yield Event(
+            "worker-silent",
+            "report",
+            "A worker process did not answer in time: its work on the device hangs, takes long, or the process ended.",
+            (("what", "worker"),),
+            ("not proved: what the worker waits for; the stacks of all workers show it",),
+            ("hang",),
+            _next.HANG,
+            sure=False,
+            warning=unrecognised.is_calm(text) or " INFO " in text,
+        )
     elif _LIMIT.search(text):
         yield _event(
             "over-time",
@@ -265,6 +299,8 @@ def _how(text: str) -> str:
     signal = _SIGNAL.search(text)
     code = _CODE.search(text)
     number = int(code[1], 0 if code[1].lower().startswith("0x") else 10) if code else 0
+    if number >= EXTENDED:  # a negative number of 32 bits, extended to 64 and rounded where JavaScript printed it
+        return f"with an exception of Windows (exit code {number}, {number & 0xFFFFFFFF:#x} or near it)"
     if code and number & 0xFFFFFFFF in WINDOWS:
         return f"with {WINDOWS[number & 0xFFFFFFFF]} (exit code {number & 0xFFFFFFFF:#x})"
     if code and (number - 128 in SIGNALS or -number in SIGNALS):

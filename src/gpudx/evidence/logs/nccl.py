@@ -34,6 +34,11 @@ MARKS = (
     "RCCL",
     "watchdog thread terminated",
     "NCCL INFO ",
+    "waiting for remainder of ranks",
+    "gloo/",
+    "Gloo ",
+    "UCX  ERROR",
+    "MPI communication peer process",
 )
 _TIMEOUT = re.compile(r"\[Rank (\d+)\] Watchdog caught .*?SeqNum=(\d+), OpType=(\w+).*?ran for (\d+) milliseconds")
 _RANK = re.compile(r"\b[Rr]ank (\d+)\]?")
@@ -48,6 +53,14 @@ RESULTS = {
     "6": "ncclRemoteError",
 }
 _WARN = re.compile(r"NCCL WARN (.+)|(?:NCCL|RCCL) (?:[Ee]rror|failure)\W*(.+)|(unhandled (?:cuda|system) error.*)")
+# A connection that ends shows that the process at its other end did: it is a consequence, whichever rank prints it first.
+_PEER = re.compile(
+    r"(?:gloo/|Gloo |NCCL |UCX +ERROR |MPI communication peer ).{0,200}?(?P<said>[Cc]onnection (?:was )?(?:closed|reset|refused)"
+    r"|closed by (?:remote )?peer|[Bb]roken pipe|[Tt]imed out waiting|unexpectedly disconnected"
+    r"|connect(?:FullMesh)?\b.{0,40}(?:fail|timeout|timed out)"
+    r"|Connect timeout|remote process (?:has )?(?:exited|died)|Endpoint (?:timeout|is not connected)|No route to host)"
+)
+_MISSING = re.compile(r"^(\d+): \[([\w./:-]{1,100})")
 _PROGRESS = re.compile(r"last enqueued work: (\d+), last completed work: (\d+)")
 ERRORS = {
     "ncclUnhandledCudaError": "a CUDA call inside NCCL failed, often because of a fault in an earlier kernel",
@@ -61,7 +74,11 @@ ERRORS = {
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text if "milliseconds" in near.text else "".join((near.text, *near.after(1)))  # wrapped lines
-    if found := _TIMEOUT.search(text):
+    if "waiting for remainder of ranks" in near.text:
+        yield _stalled(near)
+    elif found := _PEER.search(near.text):
+        yield _lost_peer(found["said"])
+    elif found := _TIMEOUT.search(text):
         yield _timed_out(found, near)
     elif found := _ARROW.search(near.text):
         if found[2] in RESULTS:
@@ -75,10 +92,40 @@ def read(near: Near) -> Iterator[Event]:
             yield _warned(next(filter(None, warned.groups())).strip()[:160].rstrip("."))
 
 
+def _stalled(near: Near) -> Event:
+    """Horovod lists the ranks that have not come, each with the collectives that the others wait in."""
+    missing = [found for found in map(_MISSING.match, near.after(12)) if found]
+    who = f"Rank{'s' if len(missing) > 1 else ''} {', '.join(one[1] for one in missing)}" if missing else "Some ranks"
+    where = f" {missing[0][2]}" if missing else ""
+    return Event(
+        kind="rank-missing",
+        role="report",
+        message=f"{who} did not come to the collective{where}, in which the other ranks wait.",
+        facts=(("missing", ",".join(one[1] for one in missing)),),
+        notes=("not proved: why it did not come; its own output and stacks show it",),
+        causes=("rank-missing",),
+        next=_next.HANG,
+        sure=False,
+        covers=len(missing) + 1,
+    )
+
+
+def _lost_peer(said: str) -> Event:
+    how = "waited too long for another rank" if re.search("time", said, re.IGNORECASE) else "lost its connection to another rank"
+    return Event(
+        kind="peer-lost",
+        role="ending",
+        message=f"A rank {how} ({said.lower()}): that rank ended, hangs, or could not be reached; the reason is in its own output.",
+        facts=(("how", how),),
+        notes=("not proved: which rank failed first",),
+        next=_next.RECORD,
+    )
+
+
 def _error(name: str) -> Event:
     return Event(
         kind="nccl-error",
-        role="report",
+        role="ending" if name == "ncclRemoteError" else "report",
         message=f"NCCL gave up: {ERRORS[name]} ({name}).",
         facts=(("error", name),),
         notes=("not proved: that the collective is at fault",),

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from gpudx.evidence.logs import _next, unrecognised
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import clipped
 
 FORMAT = "no-device"
 GENERIC = 2
@@ -90,6 +91,18 @@ MARKS = (
     "not accessible for",
     "unknown header type 7f",
     "rock module is not loaded",
+    "found no ",
+    "dlopen",
+    "dynamic library",
+    "device creation failed",
+    "init_hw_device",
+    "build with",
+    "built with",
+    "is requested",
+    "gres/gpu",
+    "was compiled with",
+    "required nvenc",
+    "or newer",
 )
 _GPU = r"(?:OpenCL|CUDA|HIP|ROCm|GPU|NVIDIA|AMD|Vulkan|SYCL|Level Zero|WebGPU|Metal|graphics)"
 _FILES = "kfd|dri|nvidia|kgsl|mali|dxg|accel|davinci|nvhost|nvmap|galcore|pvr"  # of devices
@@ -102,6 +115,19 @@ _PATTERNS = (
         r"|Can "
         r"not open OpenCL library",
         "A GPU library could not be loaded",
+    ),
+    (
+        r"(?:cannot|can't|could(?: not|n't)|failed to|unable to) (?:dlopen|load dynamic library|(?:open|load|find) "
+        r"(?:the )?(?:\w+ )?lib(?:OpenCL|cuda|amdhip|hsa-runtime|vulkan|ze_loader|nv\w+)\w*)",
+        "A GPU library could not be loaded",
+    ),
+    (
+        r"^Device creation failed: -?\d+|Failed to set value '[^']{0,80}' for option 'init_hw_device'",
+        "The device for video could not be opened",
+    ),
+    (
+        r"(?:driver|runtime) does(?: not|n't) support the required|minimum required .{0,40}driver\b",
+        "The driver is older than the program requires",
     ),
     (
         rf"(?:unable to open|cannot open|failed to open|permission denied)\W.{{0,40}}/dev/(?:{_FILES})|/dev/"
@@ -130,8 +156,11 @@ _PATTERNS = (
         r"Insufficient (?:nvidia|amd|gpu)\S*gpu|nvidia\.com/gpu.{0,40}(?:insufficient|unavailable)|No GPU resources?",
         "The scheduler has no free GPU",
     ),
+    (r"gres/gpu count .{0,30}lower than", "A node has fewer GPUs than the scheduler expects"),
     (
-        r"not compiled with (?:CUDA|ROCm|HIP|GPU|OpenCL)|built without (?:CUDA|GPU|ROCm)",
+        r"not compiled with (?:CUDA|ROCm|HIP|GPU|OpenCL)|built without (?:CUDA|GPU|ROCm)"
+        r"|(?:was ?n.t|not) buil[dt] with (?:CUDA|GPU|ROCm|HIP|OpenCL)"
+        r"|\bis requested,? but .{0,60}\bnot (?:linked|built|enabled|available)",
         "The program was built without support for this device",
     ),
     (
@@ -152,7 +181,7 @@ _PATTERNS = (
         rf"|\b(?:requires?|needs?) (?:an? |the )?(?:\w+ )?{_GPU}\b.{{0,30}}(?:which|but|and it|that) (?:is|was) not (?:available|found"
         rf"|present)"
         r"|CUDA is not available|GPU is not available|no usable GPU|PLATFORM_NOT_FOUND|clGetPlatformIDs.{0,60}-1001|isn't exposed to SYCL"
-        r"|no device of requested type",
+        r"|no device of requested type|found no (?:\w+ ){0,3}(?:devices?|GPUs?|adapters?|platforms?)\b",
         "No device was found",
     ),
     (
@@ -181,6 +210,7 @@ _MISMATCH = re.compile(
     r"|have)\b(.{0,60})",
     re.IGNORECASE,
 )
+_COMPILED = re.compile(r"loaded (?:runtime )?(\w.{1,40}?) but (?:the )?source was compiled with:? ?(\d[\w.]*)", re.IGNORECASE)
 
 
 def goes_on(text: str) -> bool:
@@ -195,15 +225,19 @@ def read(near: Near) -> Iterator[Event]:
         )
         yield Event("library-mismatch", "refusal", said, (("said", found[0][:80]),), next=_next.DOCTOR, warning=True)
         return
+    if found := _COMPILED.search(near.text):
+        versions = f"{found[1].strip()}, and {found[2].rstrip('.')} was expected"
+        said = f"A library has another version than the program was built with: {versions}."
+        yield Event("library-mismatch", "refusal", said, (("said", found[0][:80]),), next=_next.DOCTOR)
+        return
     for pattern, means in PATTERNS:
         if found := pattern.search(near.text):
             if _COUNTED.search(near.text) and any(map(_OTHERS.search, (*near.before(60), *near.after(60)))):
                 return  # one of several platforms
-            said = " ".join(near.text.split())[:160].rstrip(".")
             yield Event(
                 kind="no-device",
                 role="refusal",
-                message=f"{means}: {said}.",
+                message=f"{means}: {clipped(' '.join(near.text.split()))}",
                 facts=(("means", means), ("said", found[0][:80].lower())),
                 next=_next.DOCTOR,
                 sure=False,

@@ -132,13 +132,14 @@ _BEFORE = re.compile(  # C++ bindings and their users: the words, then the call
 _THROWN = re.compile(r"what\(\): +(cl[A-Z]\w+)\s*$")  # cl::Error says only the call; the code is printed by the program
 _BESIDE = re.compile(r"(?:code|error|err)\D{0,10}(-\d{1,4})\b", re.IGNORECASE)
 _CODELIKE = re.compile(r"[=!]= *CL_|^\s*case |\breturn CL_|#define|CL_CHECK\(")
+_SUCCEEDS = re.compile(r"[=!]= *CL_SUCCESS\b")  # the condition of a check that failed; the error stands behind it
 _SIZES = re.compile(
     r"global\w*\s*=?\s*[<\[({]?\s*([\dx, ]+?)\s*[>\])}]?,? *local\w*\s*=?\s*[<\[({]?\s*([\dx, ]+?)\s*(?:[>\])}]|$)"
 )
 
 
 def read(near: Near) -> Iterator[Event]:
-    text = near.text
+    text = _SUCCEEDS.sub(" ", near.text)
     code = None if _CODELIKE.search(text) else _status(text)
     if code == NO_MEANING and _BUILDING.search(text):  # only kernels can access memory
         return

@@ -31,6 +31,8 @@ EXCEPTION, FAILURE = "exception", "gpu-failure"
 WORDS = "program-"  # how the kinds of what a program says in its own words begin
 OVERFLOW = "Gradients were too large for half precision, and the program skipped a step: usual at first, not for long."
 _SCALE = re.compile(r"\bgrad\w*[ -]overflow|overflow detected|overflow!.{0,60}loss scale|loss scale.{0,40}overflow", re.IGNORECASE)
+SMALLEST = "Gradients were NaN or infinite even at the smallest loss scale, and the program gave up."
+_SCALE_END = re.compile(r"loss scale (?:is )?already at minimum|minimum loss scale reached", re.IGNORECASE)
 _NAN = re.compile(
     r"(?:\bnan\b[\s,;]+){2}|^(?:[-+]?[\d.]+(?:e[-+]?\d+)? ){2,40}(?:nan|[-+]?inf(?:inity)?)\b|\b(?:loss|grad_?norm|energy|score"
     r"|ppl|perplexity)\W{1,3}(?:nan|-?inf)\b|"
@@ -51,6 +53,8 @@ _DIFFERS = re.compile(
     r"\*?-?(?:0x[0-9a-f]|\d|nan|inf)",
     re.IGNORECASE,
 )
+# GpuOwl and its relatives write EE in the place of OK in the line of a check that failed.
+_MARKED = re.compile(r"(?-i:\d +EE +\d).*(?:%|\bcheck\b|\b[mu]s/|\bETA\b)")
 _MAY = re.compile(r"\b(?:known to|may|might|can|could|leads? to|leading to)\b.{0,80}\b(?:wrong|incorrect)\b", re.IGNORECASE)
 # Java, .NET, Python, C++ and JavaScript name the type of an exception, and then its text.
 _EXCEPTION = re.compile(
@@ -163,6 +167,13 @@ CLASSES = tuple(
             _next.RECORD,
         ),
         (
+            "index-out-of-range",
+            r"\bind(?:ex|ices)\b.{0,60}\bout[- ]of[- ](?:bounds|range)|\bout[- ]of[- ](?:bounds|range)\b"
+            r".{0,40}\b(?:index|indexing|array|subscript)",
+            "An index is outside the array that it indexes",
+            _next.INVESTIGATE,
+        ),
+        (
             "input-refused",
             r"\b(?:invalid|illegal|bad|wrong|incorrect|unexpected|unknown|unrecogni[sz]ed)\b(?! errors?\b)|out of (?:range|bounds)|too "
             r"(?:large|small|long|short|big|high|low|many)|(?:does|do|did|is|are)(?: not|n't) match|inconsistent|misaligned"
@@ -219,13 +230,15 @@ def read(near: Near) -> Iterator[Event]:
     if unrecognised.leads_on(text, near):
         return
     said = text[:LONGEST].rstrip(".:!")
-    if _SCALE.search(text):
+    if _SCALE_END.search(text):
+        yield _event("result-not-finite", SMALLEST, text, _next.INVESTIGATE)
+    elif _SCALE.search(text):
         yield replace(_event("gradients-overflowed", OVERFLOW, text), warning=True)
     elif unrecognised.is_advice(text):
         return
     elif _NAN.search(text):
         yield _event("result-not-finite", f"The program found NaN or infinite values in its data: {said}.", text, _next.INVESTIGATE)
-    elif _DIFFERS.search(text) and not _MAY.search(text):
+    elif _MARKED.search(text) or (_DIFFERS.search(text) and not _MAY.search(text)):
         yield _event("result-differs", f"The program's own check found a wrong result: {said}.", text, _next.INVESTIGATE)
     elif found := _JAVA.search(text):
         yield _event(EXCEPTION, f"The program raised {found[1]}.", text)

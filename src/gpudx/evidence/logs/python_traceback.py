@@ -42,7 +42,9 @@ def read(near: Near) -> Iterator[Event]:
         elif line.strip() and len(line) - len(line.lstrip()) <= indent:
             raised = _RAISED.match(line.strip())
             if raised:
-                yield _event(raised[1], raised[2] or "", frames, near.line + number, line)
+                below = next((one.strip() for one in near.after()[number : number + 2] if one.strip()), "")
+                text = raised[2] or (below if line.rstrip().endswith(":") else "")
+                yield _event(raised[1], text, frames, near.line + number, line)
             elif frames:
                 yield _event("an exception that is not named below it", "", frames, near.line, near.text)
             return

@@ -26,6 +26,7 @@ _ADVICE = re.compile(
 _WANTED = re.compile(
     r"Tried to allocate ([\d.]+ [KMGT]?i?B).*?(?:capacity of ([\d.]+ \wi?B))?.*?(?:([\d.]+ \wi?B) (?:is )?free)"
 )
+_DEVICE = re.compile(r"(?:CUDA|HIP|XPU|GPU|device).{0,20}\bout of memory")  # host memory runs out as well, as Ray reports it
 _NUMBER = re.compile(r"runtime error \((\d+)\)")
 
 
@@ -35,7 +36,7 @@ def read(near: Near) -> Iterator[Event]:
     number = _NUMBER.search(text)
     status = numbered(2) if "OutOfMemoryError" in text or "out of memory" in text else told(text)
     status = status or (numbered(int(number[1])) if number else None)
-    if status is None or NOT_TOLD.search(text) or ("OutOfMemoryError" in text and "memory." not in text):
+    if status is None or NOT_TOLD.search(text) or ("OutOfMemoryError" in text and not _DEVICE.search(text)):
         return
     covers = _covered(near)
     wanted = _WANTED.search(text)

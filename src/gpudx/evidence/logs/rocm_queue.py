@@ -17,9 +17,9 @@ from gpudx.evidence.logs._near import Near
 from gpudx.model import DeviceFault
 
 FORMAT = "rocm-queue"
-MARKS = ("borting with error", "inactivated due to async error", "Queue error (HSA_STATUS")
+MARKS = ("borting with error", "inactivated due to async error", "Queue error (HSA_STATUS", "Queue error - HSA_STATUS")
 _STATUS = re.compile(
-    r"(?:[Aa]borting with error ?: ?|inactivated due to async error: *|Queue error \()(HSA_STATUS_(?:ERROR_)?([A-Z_]+))"
+    r"(?:[Aa]borting with error ?: ?|inactivated due to async error: *|Queue error (?:\(|- ))(HSA_STATUS_(?:ERROR_)?([A-Z_]+))"
 )
 _CODE = re.compile(r"[Cc]ode: (0x[0-9a-fA-F]+)")
 _QUEUE = re.compile(r"[Qq]ueue (?:at )?(0x[0-9a-fA-F]+)")

@@ -2,7 +2,7 @@
 
 They say that something failed, seldom why: it reads the counts and the first names. If the same pytest command, or
 as many tests of cargo, passed and failed in one log, the failure depends on order, timing or uninitialized memory, and the report
-says so. If a signal killed the test process, the tests behind it did not run: their number is unknown.
+shows this. If a signal killed the test process, the tests behind it did not run: their number is unknown.
 """
 
 from __future__ import annotations

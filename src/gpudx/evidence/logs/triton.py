@@ -16,18 +16,22 @@ from gpudx.evidence.logs._statuses import event, told
 
 FORMAT = "triton"
 MARKS = ("out of resource: ", "Triton Error [")
-_LIMIT = re.compile(r"out of resource: ([\w ]+), Required: (\d+), Hardware limit: (\d+)")
+_LIMIT = re.compile(r"out of resource: ([\w ]+?),? Required: ?(\d+),? Hardware limit: ?(\d+)")
 _ERROR = re.compile(r"Triton Error \[(\w+)\]: (.+)")
 
 
 def read(near: Near) -> Iterator[Event]:
     if limit := _LIMIT.search(near.text):
         wanted, most = int(limit[2][:18]), int(limit[3][:18])
+        named = "_" in limit[1]  # newer ones name the kernel in the place of the resource
         unit = " bytes" if "memory" in limit[1] else ""
+        what = f"A Triton kernel needs {wanted:,}{unit} of {limit[1]}"
+        if named:
+            what = f"The Triton kernel {limit[1]} needs {wanted:,} of a resource"
         yield Event(
             kind="out-of-resources",
             role="refusal",
-            message=f"A Triton kernel needs {wanted:,}{unit} of {limit[1]} and the device has {most:,}; it was never launched.",
+            message=f"{what} and the device has {most:,}; it was never launched.",
             facts=(("resource", limit[1]), ("wanted", str(wanted)), ("limit", str(most))),
             notes=(f"{wanted / max(most, 1):.2f} times what there is: smaller blocks or fewer stages are needed",),
             causes=("launch-refused",),

@@ -89,6 +89,9 @@ MARKS = (
     "not implemented",
     "not allowed",
     "not permitted",
+    "not linked",
+    "no available",
+    " ee ",
     "not set in",
     "without an ",
     "lockup",
@@ -171,7 +174,9 @@ _BAD = re.compile(
     r"|\bproblems? (?:with|in|on|while|when|creating|loading|initiali)|\b(?:is|are|was|probably|seems?) broken|\bmalformed\b"
     r"|\btruncated (?:file|data|stream|input|model|header)|\bdied\b"
     r"|\b(?:is|are|was|were) not (?:available|initiali[sz]ed|implemented|allowed|permitted|defined|loaded|ready|installed)\b"
-    r"|\bnot (?:permitted|implemented|initiali[sz]ed)\b|not set in the environment|without an? \w+ (?:backend|context|device|driver)"
+    r"|\bnot (?:permitted|implemented|initiali[sz]ed|linked)\b"
+    r"|\bno available (?:\w+ )?memory\b|(?-i:\d +EE +\d)"
+    r"|not set in the environment|without an? \w+ (?:backend|context|device|driver)"
     r"|\boutside (?:the |of )?(?:the )?(?:grid|range|bounds|domain|limits?|memory|window|allowed|valid)|improperly\b|non-?finite"
     r"|\binfinity\b|(?-i:[A-Z0-9]_ERR_[A-Z])|\btraceback \(most|\bbuilt without\b"
     r"|\bnot provided\b|\blockup\b|\bstalled\b|\bexceed(?:s|ed)\b|\btoo (?:large|small|old|long|short|big|high|low)\b"
@@ -193,7 +198,7 @@ _FINE = re.compile(
     r"|faults?)\s*[:=]\s*0\b"
     r"|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b|within (?:the |a )?tolerance|fall(?:ing)? ?back|CUDA focus unchanged"
     r"|^=+ (?:(?:ERROR|LEAK|RACECHECK) SUMMARY|Target application returned)"
-    r"|\(unknown line\)|^\s*unknown function \(ip:"
+    r"|\(EE\) error, \(NI\)|\(unknown line\)|^\s*unknown function \(ip:"
     r"|(?-i:\b(?:INFO|DEBUG|TRACE)\b).{0,200}\bnot (?:available|supported|enabled|initiali[sz]ed|found)",
     re.IGNORECASE,
 )
@@ -232,6 +237,8 @@ _HAPPENED = re.compile(
     r"\b(?:have|has|had) (?:been )?(?:failed|timed out|crashed|stopped|hung)|was encountered|fatal|failed:",
     re.IGNORECASE,
 )
+# An exception says what happened in its first sentence; what to do is in the next ones.
+_RAISES = re.compile(r"(?:^|[\s.])[A-Z]\w+(?:Error|Exception|Warning): ")
 # What people write around a log.
 _PROSE = re.compile(
     r"^(?:It|I|We|My|Our|If|But|So|Then|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
@@ -278,7 +285,8 @@ def is_calm(text: str) -> bool:
 
 def is_advice(text: str) -> bool:
     """Does a line only say what may happen, or what to do then?"""
-    return bool(_ADVICE.search(_NUMBERED.sub(" ", text))) and not _HAPPENED.search(text)
+    said = text.partition(". ")[0] if _RAISES.search(text) else text
+    return bool(_ADVICE.search(_NUMBERED.sub(" ", said))) and not _HAPPENED.search(said)
 
 
 def is_code(text: str) -> bool:

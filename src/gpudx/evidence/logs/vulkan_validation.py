@@ -21,6 +21,7 @@ _RULE = re.compile(r"\bVUID-(\w+)-[\w-]+")
 _WGPU = re.compile(r"wgpu.{0,40}Validation Error|Validation Error\s*$")
 MOST_LINES = 8
 
+_SHADER = re.compile(r"Shader (?:'([^']{1,80})')? ?(?:parsing|validation) error: (\S.*)")
 
 def read(near: Near) -> Iterator[Event]:
     if found := _LINE.search(near.text):
@@ -41,6 +42,11 @@ def read(near: Near) -> Iterator[Event]:
         said = f"The validation layer reports that {rule[1]} breaks a rule of Vulkan ({rule[0][:100]})."
         yield Event("vulkan-rule", "refusal", said, (("rule", rule[0][:100]),), causes=("failed-call",), sure=False)
     elif _WGPU.search(near.text) and (why := _why(near)):
+        if shader := next(filter(None, map(_SHADER.search, near.after(MOST_LINES))), None):
+            said = f"wgpu rejected the shader {shader[1]}: {shader[2][:160].rstrip('.')}."
+            facts = (("why", shader[2][:120]),)
+            yield Event("shader-rejected", "refusal", said, facts, causes=("kernel-does-not-build",), sure=False, covers=MOST_LINES)
+            return
         said = f"wgpu refused a call: {why.rstrip('.')}."
         yield Event("wgpu-refused", "refusal", said, (("why", why[:120]),), causes=("failed-call",), sure=False, covers=MOST_LINES)
 

@@ -62,7 +62,6 @@ MACHINE = {
 RECOVERY = 154
 AFTERWARDS = (43, 45, RECOVERY)
 MMU = 31
-HEALTH = "nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER"
 
 
 def read(near: Near) -> Iterator[Event]:
@@ -86,7 +85,7 @@ def read(near: Near) -> Iterator[Event]:
         causes=(cause,) if cause else (),
         sure=number not in (31, 109),
         fault=_fault(number, rest, near.text),
-        next=HEALTH if number in MACHINE else _next.SANITIZE if number in (13, 31) else _next.HANG,
+        next=_next.HEALTH if number in MACHINE else _next.SANITIZE if number in (13, 31) else _next.HANG,
     )
 
 
@@ -105,7 +104,7 @@ def _retold(near: Near) -> Iterator[Event]:
         notes=("the kernel log of that machine has the driver's own line, with the process",),
         causes=(cause,) if cause else (),
         sure=False,
-        next=HEALTH if number in MACHINE else _next.DMESG,
+        next=_next.HEALTH if number in MACHINE else _next.DMESG,
     )
 
 
@@ -129,6 +128,6 @@ def _notes(number: int, rest: str) -> Iterator[str]:
             value = int(found[3].replace("_", ""), 16)
             yield address(value) or f"the address was {value:#x}"
         else:
-            yield f"the fault is of type {found[1]}, the access was {found[2]}"
+            yield f"the type of the fault is {found[1]}, the access was {found[2]}"
     if number in PROGRAM:
         yield "not proved: which kernel, launch or line it was"

@@ -40,7 +40,6 @@ from gpudx.model import Asked
 from gpudx.model.how import How
 
 PLAIN = "recorded"
-NOT_CUDA = "the program makes no CUDA calls"
 VARIANT = ":"  # between an experiment and its variant
 
 

@@ -12,6 +12,7 @@ from gpudx.backends.cuda.dumps import ABORTING
 from gpudx.backends.hip.agent import LIBRARY, found
 from gpudx.lab.experiments import Context
 from gpudx.model.how import How
+from gpudx.model.investigation import NO_DUMP
 
 ID = "dump"
 COST = 2.0
@@ -21,7 +22,7 @@ def missing(context: Context) -> str | None:
     if "cuda" in context.apis:
         return None
     if "hip" not in context.apis:
-        return "only CUDA's driver and ROCm's debug agent write dumps of the device"
+        return NO_DUMP
     return None if found(context.environment) else f"ROCm's debug agent is not installed ({LIBRARY})"
 
 

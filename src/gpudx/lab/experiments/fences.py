@@ -7,8 +7,9 @@ from functools import partial
 from typing import Literal
 
 from gpudx.backends.cuda.dumps import ABORTING
-from gpudx.lab.experiments import NOT_CUDA, Context, Row, needs_gpu_calls
+from gpudx.lab.experiments import Context, Row, needs_gpu_calls
 from gpudx.model.how import Fence, How
+from gpudx.model.investigation import NO_RED_ZONE, NOT_CUDA
 
 COST = 1.5
 ALIGN = 4  # of the smallest type that most kernels index by
@@ -38,7 +39,7 @@ def serialised(context: Context) -> How:
 
 
 def no_red_zones(context: Context) -> str | None:
-    return None if "hip" in context.apis and context.launches else "only HIP has memory with a red zone instead of fences"
+    return None if "hip" in context.apis and context.launches else NO_RED_ZONE
 
 
 def no_dump(context: Context) -> str | None:

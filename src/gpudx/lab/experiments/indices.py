@@ -10,13 +10,14 @@ from dataclasses import replace
 
 from gpudx.lab.experiments import Context
 from gpudx.model.how import How
+from gpudx.model.investigation import NOT_TORCH
 
 ID = "indices"
 COST = 1.5
 
 
 def missing(context: Context) -> str | None:
-    return None if "torch" in context.frameworks else "the program does not use PyTorch"
+    return None if "torch" in context.frameworks else NOT_TORCH
 
 
 def how(context: Context) -> How:

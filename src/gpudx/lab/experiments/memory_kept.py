@@ -9,6 +9,7 @@ from functools import partial
 
 from gpudx.lab.experiments import Context, Row
 from gpudx.model.how import How
+from gpudx.model.investigation import NOT_HIP
 
 KEPT, ROOMY = "kept", "roomy"
 VARIABLE = "GPUDX_MEMORY"  # native/hip/room.c
@@ -17,7 +18,7 @@ COST = 1.2
 
 def missing(context: Context) -> str | None:
     if "hip" not in context.apis:
-        return "the program makes no HIP calls"
+        return NOT_HIP
     return None if context.launches else "the program makes no launch"
 
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import partial
 
 from gpudx.lab import kernel_checked
-from gpudx.lab.experiments import NOT_CUDA, Context, Row
+from gpudx.lab.experiments import Context, Row
 from gpudx.model.how import How
+from gpudx.model.investigation import NOT_CUDA
 
 COST = 3.0
 

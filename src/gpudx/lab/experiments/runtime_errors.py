@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from gpudx import native
 from gpudx.backends.cuda import runtime
-from gpudx.lab.experiments import NOT_CUDA, Context
+from gpudx.lab.experiments import Context
 from gpudx.model.how import How
+from gpudx.model.investigation import NOT_CUDA
 
 ID = "runtime-errors"
 COST = 1.3

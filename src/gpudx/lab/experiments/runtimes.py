@@ -7,13 +7,14 @@ from functools import partial
 from gpudx import backends
 from gpudx.lab.experiments import Context, Row
 from gpudx.model.how import How
+from gpudx.model.investigation import NO_SETTING
 
 
 def why_missing(context: Context, experiment: str) -> str | None:
     """A program that runs like that already would only be run once more."""
     wanted = backends.experiment(experiment, context.apis)
     if not wanted:
-        return "no runtime that the program uses has such a setting"
+        return NO_SETTING
     plain = {**context.environment, **context.how.extra_env}
     if all(plain.get(name) == value for name, value in wanted.items()):
         return "the program already runs like that"

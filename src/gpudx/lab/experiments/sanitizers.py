@@ -7,8 +7,9 @@ from functools import partial
 
 from gpudx.errors import UserError
 from gpudx.lab import sanitized
-from gpudx.lab.experiments import NOT_CUDA, Context, Row
+from gpudx.lab.experiments import Context, Row
 from gpudx.model.how import How
+from gpudx.model.investigation import NOT_CUDA
 
 COST = 3.0  # measured on small programs: 1.9, most of it the start of the tool
 
@@ -38,7 +39,7 @@ ROWS = (
         COST,
         """Runs under compute-sanitizer's memcheck, which checks every access of a kernel.
 
-What it reports is real. A clean report says nothing about accesses that stray into another live allocation.""",
+What it reports is real. A clean report does not exclude accesses that stray into another live allocation.""",
     ),
     _row(
         "initcheck",
@@ -52,7 +53,7 @@ What it reports is real. A clean report covers this run's data only.""",
         COST,
         """Runs under compute-sanitizer's racecheck, which finds races in shared memory.
 
-What it reports is real. A clean report says nothing about races in global memory.""",
+What it reports is real. A clean report does not exclude races in global memory.""",
     ),
     _row(
         "synccheck",

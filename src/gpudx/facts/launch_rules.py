@@ -1,14 +1,45 @@
-"""Limits that a refused launch breaks, where the API's backend knows them all."""
+"""Launches against the limits of their device and kernel, where the API's backend knows them all."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from types import ModuleType
 
+from gpudx.backends.launch_limits import Launch, resident
 from gpudx.facts import Facts, backend_module
 
 
 def limits_broken(facts: Facts, row: int) -> list[str] | None:
     """Every limit that a launch (a row of Launches) breaks; None when its backend or its device is not known."""
+    known = _known(facts, row)
+    if known is None:
+        return None
+    rules, launch = known
+    found: list[str] = rules.broken(launch)
+    return found
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """More blocks than fit on the device: the others start when one of these has ended."""
+
+    blocks: int
+    fit: int  # at most
+
+
+def more_than_fit(facts: Facts, row: int) -> Waiting | None:
+    """None where all blocks may be on the device at once, and where that is not known."""
+    known = _known(facts, row)
+    if known is None:
+        return None
+    launch = known[1]
+    fit = resident(launch)
+    return Waiting(prod(launch.grid), fit) if fit and prod(launch.grid) > fit else None
+
+
+def _known(facts: Facts, row: int) -> tuple[ModuleType, Launch] | None:
     position = int(facts.launches.position[row])
     trace, info = facts.trace, facts.launches.info(row)
     rules = backend_module(trace.info(position).api, "rules")
@@ -31,8 +62,7 @@ def limits_broken(facts: Facts, row: int) -> list[str] | None:
         cluster=cluster,
         cooperative=cooperative or "Cooperative" in trace.info(position).name,
     )
-    found: list[str] = rules.broken(launch)
-    return found
+    return rules, launch
 
 
 def _settings(facts: Facts, row: int, names: Mapping[int, str]) -> dict[str, int]:

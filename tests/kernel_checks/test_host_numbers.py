@@ -1,0 +1,39 @@
+"""Numbers of the host that do not fit what the kernel was written for: macros, coordinates, sizes of copies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("clang.cindex")
+pytest.importorskip("pyopencl")
+
+from test_running import HERE, findings, platform, sanitized
+
+__all__ = ["platform"]
+PROGRAM = str(HERE / "programs/host_numbers.py")
+
+
+@pytest.mark.timeout(600)
+def test_a_macro_that_the_source_does_not_use_coordinates_and_elements(platform: dict[str, str], tmp_path: Path) -> None:
+    sanitized(tmp_path / "case", PROGRAM, "unused", env=platform)
+    found = {one["site"]["kernel"]: one for one in findings(tmp_path / "case")}  # type: ignore[index]
+    assert "the program was built with -DTILE=16, which the source never uses, and the groups are 16 x 16" in str(found["tiles"]["message"])
+    assert found["tiles"]["steps"] == ["Pass -DTS=16 instead of -DTILE=16."]
+    assert "its ids the other way round: the launch has 48 x 32 work-items" in str(found["turn"]["message"])
+    assert "copied 4,096 of the 16,384 bytes of buffer" in str(found["twice"]["message"])
+    assert "4,096 x 4 = 16,384" in str(found["twice"]["steps"])
+
+
+@pytest.mark.timeout(600)
+def test_a_macro_with_another_number_than_the_groups(platform: dict[str, str], tmp_path: Path) -> None:
+    sanitized(tmp_path / "case", PROGRAM, "other", env=platform)
+    found = [one for one in findings(tmp_path / "case") if one["site"]["kernel"] == "tiles"]  # type: ignore[index]
+    assert any("TS is 16 by -DTS=16, but the groups are 8 x 8" in str(one["message"]) for one in found), found
+
+
+@pytest.mark.timeout(600)
+def test_numbers_that_fit_are_silent(platform: dict[str, str], tmp_path: Path) -> None:
+    done = sanitized(tmp_path / "case", PROGRAM, "right", env=platform)
+    assert done.returncode == 0 and not findings(tmp_path / "case"), findings(tmp_path / "case")
