@@ -123,6 +123,17 @@ def test_unrecorded_handle_that_is_set_twice_is_not_taken_for_a_number(world: Ma
     assert not [f for f in look(process) if f.severity == "error"]
 
 
+def test_object_that_came_with_an_error_may_be_released(world: Make, look: Look) -> None:
+    process = world()
+    handle = process.create("clCreateContext", num_devices=1)
+    process.call("clReleaseContext", context=handle)
+    process.create("clCreateContextFromType", device_type=4, status=-1, result=handle)
+    process.call("clReleaseContext", context=handle)
+    assert not look(process)
+    process.call("clReleaseContext", context=handle)
+    assert [finding.id for finding in look(process)] == ["use-of-released-object"]
+
+
 def test_repeats_are_counted(world: Make, look: Look) -> None:
     process = world()
     process.buffer(294912)

@@ -59,6 +59,15 @@ def test_refused_release_ends_nothing(process: World, tmp_path: Path) -> None:
     assert objects.table["died"][_row(objects, "buffer #1")] == NEVER
 
 
+def test_object_that_came_with_an_error_lives(process: World, tmp_path: Path) -> None:
+    """PoCL 3.1 returns a context beside CL_DEVICE_NOT_FOUND, at the address of an earlier one, and counts its references."""
+    handle = process.create("clCreateContext", num_devices=1)
+    process.call("clReleaseContext", context=handle)
+    process.create("clCreateContextFromType", device_type=4, status=-1, result=handle)
+    last = process.call("clReleaseContext", context=handle)
+    assert _at(_objects(process, tmp_path), handle, last) == "context #3"  # the world has one of its own
+
+
 def test_released_twice_died_once(process: World, tmp_path: Path) -> None:
     handle = process.buffer(100)
     first = process.release(handle)

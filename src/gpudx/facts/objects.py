@@ -237,6 +237,15 @@ def _good(trace: Trace, positions: I64) -> I64:
     return positions[done & (trace.column("status", positions) == 0)]
 
 
+def _made(trace: Trace, info: CallInfo) -> I64:
+    """The calls that gave the program an object. A driver may return one beside an error (PoCL 3.1 does, for a context without
+    devices), and the program may release it, so OpenCL's result counts, not its status."""
+    if not counts_references(info):
+        return _good(trace, trace.select(info))
+    positions = trace.select(info)
+    return positions[trace.column("end", positions) != 0]
+
+
 def counts_references(info: CallInfo) -> bool:
     """Does an object of this call's API keep what it was made from? Elsewhere the end of a program ends its kernels. Where it
     does, an event is one command's end, made anew by each, rather than an object that marks are put on."""
@@ -282,12 +291,13 @@ def _collect(trace: Trace) -> _Rows:
         kind = _kind_number(info)
         if kind < 0 or info.does not in ("create", "retain", "release", "free_later"):
             continue
-        positions = _good(trace, trace.select(info))
         if info.does == "create" and info.word("result") is not None:
+            positions = _made(trace, info)
             handles = trace.field(info, "result", positions)
             rows.add(trace, handles[handles != 0], positions[handles != 0], 1, kind, birth=True)
         elif info.does != "create" and (subject := _subject(info)):
             change = 1 if info.does == "retain" else -1
+            positions = _good(trace, trace.select(info))
             positions = positions[~_captured(trace, positions)]
             handles = trace.field(info, subject, positions)
             known = (handles != 0) & ~np.isin(handles, of_graphs)  # when those live is not followed: they are not judged
