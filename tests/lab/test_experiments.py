@@ -90,6 +90,12 @@ def test_what_cannot_be_run_says_why() -> None:
     assert turns.missing(OPENCL) is None and serialised.missing(OPENCL) is None
 
 
+def test_nothing_looks_inside_kernels_where_none_is_launched() -> None:
+    without = replace(OPENCL, launches=0)
+    for name in ("fenced", "low-fenced", "close-fenced", "checked", "checked-loops", "checked-numbers", "host-memory"):
+        assert every()[name].missing(without), name
+
+
 @pytest.mark.parametrize(
     ("name", "variables"),
     [

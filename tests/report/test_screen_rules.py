@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from sample_cases import DIAGNOSIS, FULL
 
-from gpudx.model import Access, Case, Evidence, Guilty, Investigation
+from gpudx.model import Access, Case, Evidence, Guilty, Instrument, Investigation
 from gpudx.report import Page
 from gpudx.report.layout import cells, height, named, table, wrapped
 from gpudx.report.screen import MOST_ROWS, SHORT_ROWS, render
@@ -113,3 +113,11 @@ def test_what_gpudx_says_is_wrapped_on_a_terminal(monkeypatch: pytest.MonkeyPatc
     speak.say(text)
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1] == "       gpudx flake --resume cases/one" and all(cells(line) <= 40 for line in lines)
+
+
+def test_kernels_are_not_called_checked_where_none_ran() -> None:
+    tool = Instrument("kernel checks (bounds, null)", "live", "")
+    case = replace(FULL, instruments=(tool,), diagnosis=())
+    assert any("checked: bounds" in line for line in shown(case))
+    without = replace(case, processes=tuple(replace(one, launches=0) for one in case.processes))
+    assert not any("checked" in line for line in shown(without))

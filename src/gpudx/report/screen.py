@@ -544,7 +544,9 @@ def _launches(case: Case) -> int:
 
 
 def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
-    """What instruments that worked looked at inside kernels, and what none did."""
+    """What instruments that worked looked at inside kernels, and what none did; nothing where no kernel ran."""
+    if not _launches(case):
+        return
     ran = [one for one in case.observations if one.runs or one.others]
     kinds = {kind for one in ran for kind in (one.experiment, *one.ways.kinds)}
     working = [kind for kind in CHECKS if kind in kinds and not any(kind in name for name in dead)]
@@ -555,7 +557,7 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
     if checked and unchecked_images(case):
         yield "of images, only 2D coordinates were checked" if "bounds" in _inside_kernels(case) else "images were not checked"
     yield from (one.blind for one in case.instruments if KERNEL_CHECKS.match(one.name) and "ran without checks" in one.blind)
-    left = [one for one in INSIDE_KERNELS if one not in checked] if _launches(case) else []
+    left = [one for one in INSIDE_KERNELS if one not in checked]
     if left:
         yield f"unchecked in kernels: {', '.join(left)}"
 

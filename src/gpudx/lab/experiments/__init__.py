@@ -133,6 +133,11 @@ def needs_gpu_calls(context: Context) -> str | None:
     return None if context.apis else "the program makes no GPU calls"
 
 
+def needs_launch(context: Context) -> str | None:
+    """`missing` of experiments that look at what kernels do."""
+    return needs_gpu_calls(context) or (None if context.launches else "the program launches no kernel")
+
+
 @cache
 def every() -> dict[str, Experiment]:
     """All experiments by name."""

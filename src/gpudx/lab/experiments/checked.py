@@ -8,7 +8,7 @@ from functools import partial
 
 from gpudx.errors import UserError
 from gpudx.lab import kernel_checked
-from gpudx.lab.experiments import Context, Row
+from gpudx.lab.experiments import Context, Row, needs_launch
 from gpudx.model.how import How
 
 COST = 3.0
@@ -21,7 +21,7 @@ def why_missing(context: Context) -> str | None:
         kernel_checked.wanted("opencl")
     except UserError as error:
         return str(error)
-    return None
+    return needs_launch(context)
 
 
 def no_stuck_kernel(context: Context) -> str | None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Literal
 
 from gpudx.backends.cuda.dumps import ABORTING
-from gpudx.lab.experiments import Context, Row, needs_gpu_calls
+from gpudx.lab.experiments import Context, Row, needs_launch
 from gpudx.model.how import Fence, How
 from gpudx.model.investigation import NO_RED_ZONE, NOT_CUDA
 
@@ -62,7 +62,7 @@ ROWS = (
         f"""Puts inaccessible pages after each allocation: an access past its end, or after its free, is a fault at once.
 
 {SHOWN}""",
-        missing=needs_gpu_calls,
+        missing=needs_launch,
         how=above,
     ),
     Row(
@@ -94,7 +94,7 @@ waits, and several launches may have made it. A wait after each launch shows whi
         f"""Puts inaccessible pages before each allocation: an access before its start, or after its free, is a fault at once.
 
 {SHOWN}""",
-        missing=needs_gpu_calls,
+        missing=needs_launch,
         how=below,
     ),
     Row(
@@ -115,7 +115,7 @@ The dump has the instruction and its registers, and so the address, argument and
 
 This catches an access to the few bytes of padding that the API's alignment leaves after a buffer. Kernels that load vectors from the
 start of a buffer may need more alignment than this: a misaligned access proves nothing here.""",
-        missing=needs_gpu_calls,
+        missing=needs_launch,
         how=close,
     ),
     Row(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudx.lab.experiments import Context
+from gpudx.lab.experiments import Context, needs_launch
 from gpudx.model.how import How
 
 ID = "host-memory"
@@ -17,7 +17,7 @@ SETTING = "GPUDX_HOST_ARGS"  # native/opencl/host_args.h
 
 
 def missing(context: Context) -> str | None:
-    return None if "opencl" in context.apis else "the program makes no OpenCL calls"
+    return needs_launch(context) if "opencl" in context.apis else "the program makes no OpenCL calls"
 
 
 def how(context: Context) -> How:
