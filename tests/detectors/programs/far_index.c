@@ -1,6 +1,7 @@
 /* A kernel that crashes on a CPU device. "far": its index is beyond every buffer; "local": the index is that of an array in local memory;
  * "gone": it is small, but the memory is gone; "right": the program is correct. */
-/* 50: the address stays one that memory can have. Beyond, a scatter of AVX-512 has its indexes in registers that are not kept. */
+/* 50, and a buffer at a low address: 400 GB further is still an address that memory can have, whatever the layout of the process. Beyond, a scatter
+ * of AVX-512 has its indexes in registers that are not kept. */
 #include "common.h"
 #include <sys/mman.h>
 
@@ -24,7 +25,7 @@ int main(int argc, char **argv)
     open_device(argc, argv);
     for (int i = 0; i < 64; i++)
         keys[i] = is("right") || is("gone") ? i : 2000000000;
-    void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory = mmap((void *)0x200000000000, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     program = build(is("local") ? with_local : text);
     cl_kernel kernel = make_kernel("spread");
     cl_mem key = clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof keys, keys, NULL);
