@@ -9,10 +9,8 @@
 
 #include "opencl/hooks.h"
 
-enum { LONGEST = 256 };
-
 _Atomic int gdx_cl_exchange_setting GDX_HOT_DATA;
-static char name[LONGEST];
+static char name[GDX_CL_LONGEST_NAME];
 static cl_uint first, second;
 
 /* "kernel:1:2" from the end: no kernel has a colon in its name, but nothing depends on that. */
@@ -22,7 +20,7 @@ static bool read_wish(const char *text)
     if (!last || last == text)
         return false;
     const char *middle = memrchr(text, ':', (size_t)(last - text));
-    if (!middle || middle - text >= LONGEST)
+    if (!middle || middle - text >= GDX_CL_LONGEST_NAME)
         return false;
     memcpy(name, text, (size_t)(middle - text));
     first = (cl_uint)strtoul(middle + 1, NULL, 10);
@@ -40,13 +38,18 @@ static bool on(void)
     return known == 2;
 }
 
+bool gdx_cl_is_named(cl_kernel kernel, const char *wanted)
+{
+    char own[GDX_CL_LONGEST_NAME] = "";
+    return gdx_cl_next.clGetKernelInfo
+           && gdx_cl_next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof own, own, NULL) == CL_SUCCESS
+           && strcmp(own, wanted) == 0;
+}
+
 cl_uint gdx_cl_exchanged_index(cl_kernel kernel, cl_uint index)
 {
     int saved = errno;
-    char own[LONGEST] = "";
-    bool mine = on() && (index == first || index == second) && gdx_cl_next.clGetKernelInfo
-                && gdx_cl_next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof own, own, NULL) == CL_SUCCESS
-                && strcmp(own, name) == 0;
+    bool mine = on() && (index == first || index == second) && gdx_cl_is_named(kernel, name);
     errno = saved;
     return !mine ? index : index == first ? second : first;
 }

@@ -3,9 +3,14 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "cl_abi.h"
 #include "core/recorder.h"
+
+enum { GDX_CL_LONGEST_NAME = 256 };  /* of a kernel that an experiment is about */
+
+bool gdx_cl_is_named(cl_kernel kernel, const char *wanted);
 
 extern _Atomic int gdx_cl_exchange_setting;  /* 0: not read yet, 1: off, 2: on */
 cl_uint gdx_cl_exchanged_index(cl_kernel kernel, cl_uint index);

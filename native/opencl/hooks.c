@@ -13,6 +13,7 @@
 #include "opencl/capture.h"
 #include "opencl/crumbs.h"
 #include "opencl/exchange.h"
+#include "opencl/numbers.h"
 #include "opencl/sites.h"
 #include "opencl/turns.h"
 
@@ -325,6 +326,7 @@ GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
 {
     struct gdx_open open;
     struct gdx_cl_fresh fresh;
+    const void *passed = value;
     gdx_cl_turn_begins(kernel);
     if (BEGIN(clSetKernelArg)) {
         open.slot->w[0] = WORD(kernel);
@@ -334,10 +336,11 @@ GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
         open.slot->w[4] = 0;
         gdx_show(&open);
         gdx_cl_argument_read(&open, &fresh, index, size, value);
+        passed = gdx_cl_number(kernel, index, size, value, fresh.is.value);
         gdx_commit(&open);
         gdx_first_stack(&open);
     }
-    cl_int result = gdx_cl_next.clSetKernelArg(kernel, gdx_cl_exchanged(kernel, index), size, value);
+    cl_int result = gdx_cl_next.clSetKernelArg(kernel, gdx_cl_exchanged(kernel, index), size, passed);
     if (GDX_LIKELY(result == CL_SUCCESS && open.slot))
         gdx_cl_argument_keep(&open, kernel, index, &fresh);  /* what the driver refuses, the kernel does not hold */
     if (gdx_checks() && result == CL_SUCCESS)

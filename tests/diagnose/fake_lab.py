@@ -39,7 +39,6 @@ class FakeLab:
     interrupt_at: int | None = None
     quiet_from: int | None = None  # the machine changes, and nothing fails any more
     asked: tuple[str, ...] = ()
-    is_planned: bool = True
     spent: float = 0.0
     made: list[str] = field(default_factory=list)
 

@@ -58,6 +58,20 @@ written, leaves a buffer, or computes something other than was meant.
 """,
     ),
     Cause(
+        id="wrong-number",
+        title="A kernel is passed a wrong number",
+        refutes_if="The failure remains with the other number passed.",
+        fix=("Correct the number where it is computed, or the kernel that takes it for something else.",),
+        predicts=(("recorded", "results are wrong although no call fails"),),
+        kind=FIXED,
+        about="""A kernel is passed a wrong number.
+
+A width is passed for a pitch, a quotient was rounded down, a count is in elements instead of bytes, or a number is one too small. All
+accesses stay inside their buffers, so that nothing notices. Runs with other numbers of this program show it: the program fails every time,
+and passes with one of them.
+""",
+    ),
+    Cause(
         id="offset-in-elements",
         title="The offset of a copy is in elements where bytes are expected",
         refutes_if="The failure remains with the offset multiplied by the size of an element.",

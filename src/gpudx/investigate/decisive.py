@@ -15,6 +15,7 @@ from gpudx.investigate import exchanged, ordered, uninitialized, which_memory
 from gpudx.investigate.agreement import agreed, is_unnamed
 from gpudx.investigate.observed import HUNG, hangs_sometimes, observed
 from gpudx.investigate.plans import (
+    ABORTED,
     EDGES,
     EXCHANGED,
     HANGS_TOO,
@@ -24,6 +25,7 @@ from gpudx.investigate.plans import (
     LOOPS,
     ORDER_FIRST,
     ORDERED,
+    OTHER_NUMBER,
     PLANS,
     POISON,
     RACES,
@@ -46,6 +48,7 @@ REPEAT = 2  # plain runs of a fault that the record settles: the second says whe
 DEVICE_ERROR = "device-error-reported"
 BESIDE = (DEVICE_ERROR, "ignored-error", "runtime-error")
 REFUSED = "The call was refused, so its work was not done; the program went on without a failure of its own."
+ABORT = "signal:SIGABRT"
 CREATING = ("Create", "Alloc")
 UNSAID = ("device-assertion",)  # causes that a kernel states without the value that it is about
 
@@ -160,6 +163,8 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     plan: Sequence[Step] = PLANS[state.symptom]
     if state.symptom == "hang" and not may_be_slow(state):
         plan = (HOW_OFTEN,) if _is_named(state) else (HOW_OFTEN, *plan)
+    if state.symptom == "crash" and any(trial.ending == ABORT for trial in state.trials):
+        plan = (*plan, *ABORTED)
     if state.symptom == "no failure" and any(trial.ending == HUNG for trial in state.trials) and _is_open(HANGS_TOO, state, runnable):
         return HANGS_TOO
     if state.symptom == "hang" and any(t.experiment == LOOPS and t.shown for t in state.trials):
@@ -229,7 +234,7 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
     if step is WHICH_MEMORY:
         next_one = which_memory.next_run(state, runnable)
         return Step(next_one.experiment, next_one.why, next_one.runs) if next_one else None
-    if step in (EXCHANGED, SCALED):
+    if step in (EXCHANGED, SCALED, OTHER_NUMBER):
         tried = exchanged.next_run(state.trials, runnable, step.experiment)
         return Step(tried.experiment, tried.why, tried.runs) if tried else None
     return replace(step, runs=_runs(step, state)) if _is_open(step, state, runnable) else None

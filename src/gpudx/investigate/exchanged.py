@@ -1,4 +1,4 @@
-"""Swapped arguments, offsets in the wrong unit: does a program that fails every time pass with that one changed?"""
+"""Swapped arguments, offsets in the wrong unit, wrong numbers: does a program that fails every time pass with that one changed?"""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ import numpy as np
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.investigate import scaled
+from gpudx.investigate import other_number, scaled
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.ordered import LEVEL, Wanted
 from gpudx.investigate.prediction import TWICE, passes_needed
-from gpudx.lab.experiments import base
+from gpudx.lab.experiments import VARIANT, base
 from gpudx.model import Diagnosis, Evidence, Guilty, Site, Trial
 from gpudx.text import plural
 
-EXPERIMENT, SCALED, CAUSE = "exchanged", "scaled-offset", "argument-order"
+EXPERIMENT, SCALED, NUMBER, CAUSE = "exchanged", "scaled-offset", "other-number", "argument-order"
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
 WHY = {
     EXPERIMENT: "whether two arguments are swapped",
     SCALED: "whether an offset is in elements instead of bytes",
+    NUMBER: "whether a kernel is passed a wrong number",
 }
 AGAIN = "whether it still fails without the change"
 
@@ -32,7 +33,7 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str
     seen = observed(trials)
     if not _fails_always(seen[PLAIN]):
         return None
-    for name in sorted(one for one in runnable if base(one) == experiment):
+    for name in sorted((one for one in runnable if base(one) == experiment), key=_turn):
         one = seen.get(name, Observed(name))
         if not one.trials:
             return Wanted(name, 1, WHY[experiment])
@@ -46,6 +47,11 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str
         after = len(plain.after(one).trials)
         return Wanted(PLAIN, len(plain.trials) + TWICE - after, AGAIN) if after < TWICE else None
     return None
+
+
+def _turn(name: str) -> int:
+    """Variants in the order in which they were numbered: the most plausible ones come first."""
+    return int(name.partition(VARIANT)[2] or 0)
 
 
 def _needed(plain: Observed) -> int:
@@ -71,8 +77,8 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | No
     """Once it is decided. `processes` are of the plain run that completed the decision."""
     seen = observed(trials)
     for name, one in seen.items():
-        if base(name) in (EXPERIMENT, SCALED) and decided(one, seen[PLAIN]):
-            found = _diagnosis if base(name) == EXPERIMENT else scaled.diagnosis
+        found = FOUND.get(base(name))
+        if found is not None and decided(one, seen[PLAIN]):
             return next(filter(None, (found(facts, one, seen[PLAIN]) for facts in processes)), None)
     return None
 
@@ -108,6 +114,9 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         observed=True,
         root=_setter(facts, row, int(first)),
     )
+
+
+FOUND = {EXPERIMENT: _diagnosis, SCALED: scaled.diagnosis, NUMBER: other_number.diagnosis}
 
 
 def _label(value: dict[str, object], index: str) -> str:

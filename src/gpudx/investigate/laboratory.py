@@ -118,10 +118,6 @@ class Laboratory:
         return tuple(one for name, module in modules.items() for one in _variants(name, module, self.context))
 
     @property
-    def is_planned(self) -> bool:
-        return not self.only
-
-    @property
     def mitigations(self) -> frozenset[str]:
         return mitigations()
 

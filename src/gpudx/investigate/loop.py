@@ -83,10 +83,6 @@ class Lab(Protocol):
         """Those that the user asked for: run whatever they separate, and not among the others."""
 
     @property
-    def is_planned(self) -> bool:
-        """Does the symptom decide what is run? Not where the user named the experiments."""
-
-    @property
     def mitigations(self) -> frozenset[str]: ...
 
     @property
@@ -211,9 +207,9 @@ def level(state: Investigation, lab: Lab) -> float:
 def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limits: Limits) -> Plan | None:
     """The first run decides the plan. The decisive steps first; then plain runs, until the rate is known; then what the user
     asked for, and what separates best."""
-    if not state.trials and lab.is_planned:
+    if not state.trials:
         return Plan(PLAIN, 1, "how it ends")
-    if state.symptom and lab.is_planned:
+    if state.symptom:
         step = next_step(state, _affordable(seen, lab, limits))
         if step is not None:
             return Plan(step.experiment, step.runs, step.why)
@@ -244,7 +240,7 @@ def _is_decided_by_no_rate(state: Investigation, seen: Mapping[str, Observed], l
     """Does a wrong result come in every plain run, and can no experiment confirm a cause that is suggested? Then more runs of instruments
     that showed nothing only refute what nobody suggested."""
     plain = seen[PLAIN].rate
-    if not lab.is_planned or state.symptom != "wrong result" or plain.runs < REPEATS or plain.failures < plain.runs:
+    if state.symptom != "wrong result" or plain.runs < REPEATS or plain.failures < plain.runs:
         return False
     named = [one for one in _standing(state, lab) if one.entry]
     return bool(named) and not any(_may_confirm(one, name, seen) for one in named for name in lab.costs)
@@ -289,9 +285,9 @@ def _stop(
     plain = seen[PLAIN]
     quiet = plain.rate.failures < min(TWICE, plain.rate.runs)
     shown = state.symptom != "" and answered(state) and (state.symptom != "no failure" or _is_likely(state))
-    if lab.is_planned and plan is None and (state.symptom == "settled" or shown):
+    if plan is None and (state.symptom == "settled" or shown):
         return "settled"
-    if lab.is_planned and state.symptom == "no failure" and plan is None and (lab.launches or lab.threads):
+    if state.symptom == "no failure" and plan is None and (lab.launches or lab.threads):
         return "settled" if _is_likely(state) else "no fault found"
     if state.failure and _settled(state.table) and (plan is None or plan.experiment not in lab.asked):
         return "settled"

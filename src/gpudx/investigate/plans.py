@@ -53,6 +53,7 @@ ORDER_FIRST = Step("order-first", "whether a missing wait is the cause")  # one 
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
 EXCHANGED = Step("exchanged", "whether two arguments are swapped")  # as many runs as that takes: exchanged.py
 SCALED = Step("scaled-offset", "whether an offset is in elements instead of bytes")
+OTHER_NUMBER = Step("other-number", "whether a kernel is passed a wrong number")
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),
     Step("turns", "whether threads that share a kernel object matter", 2),
@@ -65,6 +66,7 @@ HOW_OFTEN = Step("recorded", "how often it hangs", 5)  # of a program that ended
 HANGS_TOO = Step("recorded", "whether it hangs without an instrument too", 8)
 QUIETLY = Step("recorded", "whether it fails sometimes", QUIET)
 REPEATS = Step("recorded", "whether it fails every time", 3)
+ABORTED = (REPEATS, EXCHANGED, SCALED, OTHER_NUMBER)  # after the plan of a crash: a check of the program's own may have ended it
 PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
     "device error": (
@@ -133,6 +135,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         SCALED,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
+        OTHER_NUMBER,
     ),
     "no failure": (
         RUNTIME,

@@ -465,7 +465,7 @@ def _after_investigation(case: Case, state: Investigation) -> str:
         return f"{words}   # TEXT: what a correct run prints"
     if _best(case) is None and case.outcome.failed and calls_made(case):
         words = shlex.join(["gpudx", "run", "--keep", "all", "--case", "bad", "--", *_program(case)])
-        return f"{words}   # then a run that works with --case good, and gpudx diff good bad"
+        return f"{words}   # then --case good with an input, device or revision that works, and gpudx diff good bad"
     return ""
 
 

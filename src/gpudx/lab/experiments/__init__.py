@@ -90,6 +90,7 @@ class Context:
     edges: tuple[str, ...] = ()  # of all order findings: what orders their two operations at every occurrence
     exchanges: tuple[str, ...] = ()  # arguments that may be in each other's place: "kernel:1:2"
     offsets: tuple[str, ...] = ()  # of copies, that may be in elements: "b:1024:2048:4"
+    numbers: tuple[str, ...] = ()  # that kernels may have been meant to get: "kernel:1:4:5"
     stuck: str = ""  # the kernel that a plain run hung in
     frees: bool = False  # it frees device memory before its last launch
     on_host: bool = False  # buffers work on the program's own memory

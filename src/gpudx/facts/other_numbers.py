@@ -1,0 +1,222 @@
+"""Numbers that a kernel may have been meant to get instead of those that it was passed: candidates for an experiment, no verdicts.
+
+A wrong number is mostly another number of the same program: the same parameter elsewhere, a quotient that was rounded the other way, a
+width in place of a pitch, elements in place of bytes, one more or one less.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gpudx.facts import Facts
+from gpudx.facts.kernels import ArgInfo
+
+MOST = 24  # candidates: each costs a run
+KINDS = {
+    "char": "b", "uchar": "B", "short": "h", "ushort": "H", "int": "i", "uint": "I", "long": "q", "ulong": "Q",
+    "float": "f", "double": "d",
+}  # fmt: skip
+REAL = "fd"
+CHANGES = 2  # values that an argument has in all launches: one that changes with each is computed anew each time
+ELEMENTS = (2, 4, 8)  # bytes: what a number in elements is off by where bytes are expected
+LITERAL = re.compile(r"(?<![\w.])(?:0[xX][0-9a-fA-F]{1,8}|[1-9]\d{0,8})(?![\w.])")
+NAMED, DERIVED, NEXT, SCALED, ANY = range(5)  # how plausible a candidate is
+
+
+@dataclass(frozen=True)
+class Passed:
+    """An argument of a kernel that is a number, and one of the values that it was passed."""
+
+    kernel: str
+    index: int
+    name: str
+    kind: str  # of struct
+    bits: int
+
+    @property
+    def value(self) -> float:
+        found: float = struct.unpack(self.kind, self.bits.to_bytes(8, "little")[: struct.calcsize(self.kind)])[0]
+        return found
+
+    @property
+    def label(self) -> str:
+        return f"`{self.name}` of kernel {self.kernel}"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """`why` says where the other number comes from; `derived`: from numbers of this run that explain both."""
+
+    passed: Passed
+    bits: int
+    why: str
+    rank: int
+
+    @property
+    def value(self) -> float:
+        return Passed("", 0, "", self.passed.kind, self.bits).value
+
+    @property
+    def derived(self) -> bool:
+        return self.rank <= DERIVED
+
+    @property
+    def wish(self) -> str:
+        """As the recorder is asked for it (native/opencl/numbers.h)."""
+        return f"{self.passed.kernel}:{self.passed.index}:{self.passed.bits:x}:{self.bits:x}"
+
+
+class OtherNumbers:
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    @property
+    def wishes(self) -> tuple[str, ...]:
+        return tuple(one.wish for one in self.found)
+
+    @cached_property
+    def found(self) -> list[Candidate]:
+        """The most plausible ones first; of each argument its best before the second best of another."""
+        by_argument = [list(_best(self._of(one))) for one in self.passed]
+        ranked = [
+            (one.rank, turn, number, one) for number, several in enumerate(by_argument) for turn, one in enumerate(several)
+        ]
+        return [one for *_, one in sorted(ranked, key=lambda row: row[:3])][:MOST]
+
+    @cached_property
+    def passed(self) -> list[Passed]:
+        return [one for function in self._functions for one in self._numbers_of(function)]
+
+    @cached_property
+    def _functions(self) -> list[int]:
+        launches = self._facts.launches
+        functions = self._facts.kernels.functions(launches.kernel_row)
+        return list(dict.fromkeys(functions[(functions >= 0) & (launches.status == 0) & ~launches.by_address].tolist()))
+
+    def _numbers_of(self, function: int) -> Iterator[Passed]:
+        launches, args = self._facts.launches, self._facts.launches.arguments
+        rows = np.flatnonzero((self._facts.kernels.functions(launches.kernel_row) == function) & (launches.status == 0))
+        info, mine = launches.info(int(rows[0])), np.isin(args.launch, rows)
+        for index, declared in sorted((info.args if info else {}).items()):
+            kind, at = _kind(declared), np.flatnonzero(mine & (args.index == index))
+            values = dict.fromkeys(args.value[at].tolist())
+            if kind and len(values) <= CHANGES:
+                for bits in values:
+                    yield Passed(launches.name(int(rows[0])), index, declared.name, kind, int(bits))
+
+    def _of(self, passed: Passed) -> Iterator[Candidate]:
+        yield from self._same_name(passed)
+        if passed.kind in REAL:
+            yield from _reals(passed)
+        else:
+            yield from self._integers(passed)
+
+    def _same_name(self, passed: Passed) -> Iterator[Candidate]:
+        for other in self.passed:
+            if other.name.lower() == passed.name.lower() and other.kind == passed.kind and other.kernel != passed.kernel:
+                yield Candidate(passed, other.bits, f"the value of {other.label}", NAMED)
+
+    def _integers(self, passed: Passed) -> Iterator[Candidate]:
+        value = int(passed.value)
+        for other, over, by in self._quotients(passed):
+            way, back = ("up", "down") if other > value else ("down", "up")
+            why = f"`{over.name}` / {by:,} = {int(over.value):,} / {by:,} rounded {way}; {value:,} is rounded {back}"
+            yield from _one(passed, other, why, DERIVED)
+        near = [one for one in self.pool if value and 0.5 <= one / value <= 2]
+        for number in sorted(near, key=lambda one: abs(math.log(one / value))):
+            yield from _one(passed, number, self.pool[number], NEXT)
+        yield from _one(passed, value + 1, "one more", NEXT)
+        yield from _one(passed, value - 1, "one less", NEXT)
+        for factor in ELEMENTS:
+            yield from _one(passed, value * factor, f"{value:,} x {factor}", SCALED)
+            if value % factor == 0:
+                yield from _one(passed, value // factor, f"{value:,} / {factor}", SCALED)
+        for number, why in self.pool.items():
+            yield from _one(passed, number, why, ANY)
+
+    def _quotients(self, passed: Passed) -> Iterator[tuple[int, Passed, int]]:
+        """What the value would be with a quotient rounded the other way: of an argument, and of another or a number in the source."""
+        value = int(passed.value)
+        mine = [one for one in self.passed if one.kernel == passed.kernel and one.kind not in REAL and one.index != passed.index]
+        for over in mine:
+            for by in {*(int(one.value) for one in mine), *self._literals[passed.kernel]}:
+                down, rest = divmod(int(over.value), by) if by > 1 else (0, 0)
+                if rest and down and value in (down, down + 1):
+                    yield 2 * down + 1 - value, over, by
+
+    @cached_property
+    def _literals(self) -> dict[str, frozenset[int]]:
+        """Integers in the source of each kernel's program."""
+        kernels, launches = self._facts.kernels, self._facts.launches
+        functions = kernels.functions(launches.kernel_row)
+        rows = [int(np.flatnonzero(functions == one)[0]) for one in self._functions]
+        infos = {launches.name(row): launches.info(row) for row in rows}
+        texts = {name: kernels.source(info.program, info.position) if info else "" for name, info in infos.items()}
+        return {name: frozenset(int(one, 0) for one in LITERAL.findall(text)) for name, text in texts.items()}
+
+    @cached_property
+    def pool(self) -> dict[int, str]:
+        """Integers of this run, and what they are."""
+        found: dict[int, str] = {}
+        for one in self.passed:
+            if one.kind not in REAL:
+                found.setdefault(int(one.value), f"the value of {one.label}")
+        for number, text in self._sizes():
+            found.setdefault(number, text)
+        return {number: text for number, text in found.items() if number > 0}
+
+    def _sizes(self) -> Iterator[tuple[int, str]]:
+        launches = self._facts.launches
+        functions = self._facts.kernels.functions(launches.kernel_row)
+        for function in self._functions:
+            row = int(np.flatnonzero(functions == function)[0])
+            items, group = launches.geometry(row)
+            for sizes, what in ((items, "work-items"), (group, "work-items per group")):
+                yield from ((int(one), f"the {what} of kernel {launches.name(row)}") for one in sizes if one > 1)
+            for value in launches.values(row):
+                declared = value["declared"]
+                if value["object"] >= 0 and declared is not None and declared.element:
+                    size = int(self._facts.objects.table["size"][value["object"]])
+                    yield size // declared.element, f"the elements of argument `{declared.name}` of kernel {launches.name(row)}"
+
+
+def _kind(declared: ArgInfo) -> str | None:
+    kind = KINDS.get(declared.scalar or "") if not declared.is_memory else None
+    return kind if kind and declared.size == struct.calcsize(kind) else None
+
+
+def _best(several: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Each other number once, for its best reason."""
+    seen = set()
+    for one in sorted(several, key=lambda one: one.rank):
+        if one.bits not in seen and one.bits != one.passed.bits:
+            seen.add(one.bits)
+            yield one
+
+
+def _one(passed: Passed, value: float, why: str, rank: int) -> Iterator[Candidate]:
+    """None for a number that the type does not hold, or that makes loops do nothing."""
+    if value > 0 or passed.kind in REAL:
+        try:
+            yield Candidate(passed, int.from_bytes(struct.pack(passed.kind, value), "little"), why, rank)
+        except (struct.error, OverflowError):
+            return
+
+
+def _reals(passed: Passed) -> Iterator[Candidate]:
+    value = passed.value
+    if passed.bits and passed.bits < 1 << 23:  # of a float or double: far below anything that is computed with
+        yield from _one(passed, float(passed.bits), f"the integer {passed.bits:,}, whose bits were passed", NAMED)
+    if value and math.isfinite(value):
+        yield from _one(passed, -value, "the same with the other sign", SCALED)
+        yield from _one(passed, 1 / value, f"1 / {value:g}", SCALED)
+        yield from _one(passed, value * value, f"the square of {value:g}", ANY)
+        if value > 0:
+            yield from _one(passed, math.sqrt(value), f"the root of {value:g}", ANY)

@@ -1,0 +1,33 @@
+"""Passes another number to a kernel where the program passes this one.
+
+If the program fails every time and passes with the other number, that argument is wrong, or the kernel takes it for something else. If it
+still fails, this says nothing about other numbers. With a variant, another number is passed.
+"""
+
+from __future__ import annotations
+
+from gpudx.lab.experiments import Context
+from gpudx.model.how import How
+
+ID = "other-number"
+COST = 1.0
+VARIABLE = "GPUDX_OTHER_NUMBER"  # native/opencl/numbers.h
+
+
+def missing(context: Context) -> str | None:
+    if "opencl" not in context.apis:
+        return "the program makes no OpenCL calls"
+    return None if context.numbers else "no kernel has an argument that is a number"
+
+
+def variants(context: Context) -> tuple[str, ...]:
+    return tuple(map(str, range(1, len(context.numbers) + 1))) or ("1",)
+
+
+def how(context: Context) -> How:
+    return context.how.under({VARIABLE: context.numbers[int(context.variant or 1) - 1]})
+
+
+def did(context: Context) -> str:
+    """ "gemv:4:4:5": which argument of which kernel, and the two numbers in hexadecimal."""
+    return context.numbers[int(context.variant or 1) - 1]
