@@ -72,6 +72,20 @@ and passes with one of them.
 """,
     ),
     Cause(
+        id="wrong-expression",
+        title="An expression in a kernel is wrong",
+        refutes_if="The failure remains with the word changed.",
+        fix=("Correct the expression in the kernel, or what the host passes to it.",),
+        predicts=(("recorded", "results are wrong although no call fails"),),
+        kind=FIXED,
+        about="""An expression in a kernel is wrong.
+
+Another variable was meant, a comparison leaves one element out, a number is one too large, or a quotient of integers lost its fraction.
+All accesses stay inside their buffers, so that nothing notices. Runs in which one word of the kernel is changed show it: the program fails
+every time, and passes with the change. The change is a proof that the place matters, not always the best fix.
+""",
+    ),
+    Cause(
         id="offset-in-elements",
         title="The offset of a copy is in elements where bytes are expected",
         refutes_if="The failure remains with the offset multiplied by the size of an element.",

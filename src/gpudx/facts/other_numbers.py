@@ -18,7 +18,7 @@ import numpy as np
 from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo
 
-MOST = 24  # candidates: each costs a run
+MOST = 16  # candidates: each costs a run
 KINDS = {
     "char": "b", "uchar": "B", "short": "h", "ushort": "H", "int": "i", "uint": "I", "long": "q", "ulong": "Q",
     "float": "f", "double": "d",

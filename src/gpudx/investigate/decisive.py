@@ -17,6 +17,7 @@ from gpudx.investigate.observed import HUNG, hangs_sometimes, observed
 from gpudx.investigate.plans import (
     ABORTED,
     EDGES,
+    EDITED_KERNEL,
     EXCHANGED,
     HANGS_TOO,
     HOW_OFTEN,
@@ -234,7 +235,7 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
     if step is WHICH_MEMORY:
         next_one = which_memory.next_run(state, runnable)
         return Step(next_one.experiment, next_one.why, next_one.runs) if next_one else None
-    if step in (EXCHANGED, SCALED, OTHER_NUMBER):
+    if step in (EXCHANGED, SCALED, OTHER_NUMBER, EDITED_KERNEL):
         tried = exchanged.next_run(state.trials, runnable, step.experiment)
         return Step(tried.experiment, tried.why, tried.runs) if tried else None
     return replace(step, runs=_runs(step, state)) if _is_open(step, state, runnable) else None

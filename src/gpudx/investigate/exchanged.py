@@ -1,4 +1,5 @@
-"""Swapped arguments, offsets in the wrong unit, wrong numbers: does a program that fails every time pass with that one changed?"""
+"""What if? Swapped arguments, offsets in the wrong unit, wrong numbers, wrong words in kernels: does a program that fails every time pass
+with that one changed?"""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import numpy as np
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.investigate import other_number, scaled
+from gpudx.investigate import edited_kernel, other_number, scaled
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.ordered import LEVEL, Wanted
 from gpudx.investigate.prediction import TWICE, passes_needed
@@ -18,12 +19,14 @@ from gpudx.lab.experiments import VARIANT, base
 from gpudx.model import Diagnosis, Evidence, Guilty, Site, Trial
 from gpudx.text import plural
 
-EXPERIMENT, SCALED, NUMBER, CAUSE = "exchanged", "scaled-offset", "other-number", "argument-order"
+EXPERIMENT, SCALED, NUMBER, EDITED = "exchanged", "scaled-offset", "other-number", "edited-kernel"
+CAUSE = "argument-order"
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
 WHY = {
     EXPERIMENT: "whether two arguments are swapped",
     SCALED: "whether an offset is in elements instead of bytes",
     NUMBER: "whether a kernel is passed a wrong number",
+    EDITED: "whether a word in a kernel is wrong",
 }
 AGAIN = "whether it still fails without the change"
 
@@ -116,7 +119,7 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
     )
 
 
-FOUND = {EXPERIMENT: _diagnosis, SCALED: scaled.diagnosis, NUMBER: other_number.diagnosis}
+FOUND = {EXPERIMENT: _diagnosis, SCALED: scaled.diagnosis, NUMBER: other_number.diagnosis, EDITED: edited_kernel.diagnosis}
 
 
 def _label(value: dict[str, object], index: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx import pipeline
-from gpudx.facts import Facts, copy_offsets, exchangeable, other_numbers, transfers
+from gpudx.facts import Facts, copy_offsets, exchangeable, kernel_edits, other_numbers, transfers
 from gpudx.facts.allocated import freed_before
 from gpudx.facts.parts import can_be_apart
 from gpudx.investigate import standstill
@@ -65,6 +65,7 @@ class Learned:
     offsets: tuple[str, ...]
     exchanges: tuple[str, ...]
     numbers: tuple[str, ...]
+    edits: tuple[str, ...]
     stuck: str
     frees: bool
     on_host: bool
@@ -151,6 +152,7 @@ def learn(case: Case, facts: Sequence[Facts]) -> Learned:
         offsets=next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
         exchanges=next(filter(None, map(exchangeable.pairs, facts)), ()),
         numbers=next(filter(None, (one.wishes for one in map(other_numbers.OtherNumbers, facts))), ()),
+        edits=next(filter(None, (one.wishes for one in map(kernel_edits.KernelEdits, facts))), ()),
         stuck=_stuck(case),
         frees=any(map(_frees, facts)),
         on_host=any(one.objects.on_host.any() for one in facts),
@@ -174,6 +176,7 @@ def with_learned(context: Context, learned: Learned) -> Context:
         offsets=context.offsets or learned.offsets,
         exchanges=context.exchanges or learned.exchanges,
         numbers=context.numbers or learned.numbers,
+        edits=context.edits or learned.edits,
         stuck=context.stuck or learned.stuck,
         frees=context.frees or learned.frees,
         on_host=context.on_host or learned.on_host,

@@ -54,6 +54,7 @@ ORDERED = Step("order", "whether a missing order or wait is the cause")  # as ma
 EXCHANGED = Step("exchanged", "whether two arguments are swapped")  # as many runs as that takes: exchanged.py
 SCALED = Step("scaled-offset", "whether an offset is in elements instead of bytes")
 OTHER_NUMBER = Step("other-number", "whether a kernel is passed a wrong number")
+EDITED_KERNEL = Step("edited-kernel", "whether a word in a kernel is wrong")
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),
     Step("turns", "whether threads that share a kernel object matter", 2),
@@ -66,7 +67,7 @@ HOW_OFTEN = Step("recorded", "how often it hangs", 5)  # of a program that ended
 HANGS_TOO = Step("recorded", "whether it hangs without an instrument too", 8)
 QUIETLY = Step("recorded", "whether it fails sometimes", QUIET)
 REPEATS = Step("recorded", "whether it fails every time", 3)
-ABORTED = (REPEATS, EXCHANGED, SCALED, OTHER_NUMBER)  # after the plan of a crash: a check of the program's own may have ended it
+ABORTED = (REPEATS, EXCHANGED, SCALED, OTHER_NUMBER, EDITED_KERNEL)  # after the plan of a crash: the program's own check may abort
 PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
     "device error": (
@@ -136,6 +137,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
         OTHER_NUMBER,
+        EDITED_KERNEL,
     ),
     "no failure": (
         RUNTIME,

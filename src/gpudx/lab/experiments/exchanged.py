@@ -11,6 +11,7 @@ from gpudx.model.how import How
 
 ID = "exchanged"
 COST = 1.0
+CHANGES_PROGRAM = True
 VARIABLE = "GPUDX_EXCHANGE"  # native/opencl/exchange.h
 
 

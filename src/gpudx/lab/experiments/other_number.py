@@ -11,6 +11,7 @@ from gpudx.model.how import How
 
 ID = "other-number"
 COST = 1.0
+CHANGES_PROGRAM = True
 VARIABLE = "GPUDX_OTHER_NUMBER"  # native/opencl/numbers.h
 
 

@@ -11,6 +11,7 @@ from gpudx.model.how import How
 
 ID = "scaled-offset"
 COST = 1.0
+CHANGES_PROGRAM = True
 VARIABLE = "GPUDX_SCALE_OFFSET"  # native/opencl/offsets.h
 
 

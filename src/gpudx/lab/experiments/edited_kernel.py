@@ -1,0 +1,34 @@
+"""Changes one word of a kernel's source before the driver gets it.
+
+If the program fails every time and passes with the change, that place in the kernel is wrong, or what the host passes to it. If it still
+fails, this says nothing about other places. With a variant, another word is changed.
+"""
+
+from __future__ import annotations
+
+from gpudx.lab.experiments import Context
+from gpudx.model.how import How
+
+ID = "edited-kernel"
+COST = 1.0
+CHANGES_PROGRAM = True
+VARIABLE = "GPUDX_EDIT"  # native/opencl/source.h
+
+
+def missing(context: Context) -> str | None:
+    if "opencl" not in context.apis:
+        return "the program makes no OpenCL calls"
+    return None if context.edits else "no source of a kernel is recorded"
+
+
+def variants(context: Context) -> tuple[str, ...]:
+    return tuple(map(str, range(1, len(context.edits) + 1))) or ("1",)
+
+
+def how(context: Context) -> How:
+    return context.how.under({VARIABLE: context.edits[int(context.variant or 1) - 1]})
+
+
+def did(context: Context) -> str:
+    """ "812:340:<:<=": the text by its length, the place in it, what is there and what it becomes."""
+    return context.edits[int(context.variant or 1) - 1]

@@ -1,0 +1,33 @@
+"""A word in a kernel that is wrong, shown by runs with another one; and kernels that are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from diagnose.test_investigations import investigate
+from support.opencl import OpenCL
+
+PROGRAM = Path(__file__).resolve().parent / "programs/words.c"
+ONLY = ("--only", "edited-kernel", "--budget", "90s")
+
+
+def test_the_variable_that_was_meant_is_named(opencl: OpenCL, tmp_path: Path) -> None:
+    program = opencl.build([PROGRAM], name="words")
+    case, said, _ = investigate(opencl, tmp_path / "case", *ONLY, "--", program, "pitch")
+    best = case["diagnosis"][0]
+    assert (best["cause"], best["status"]) == ("wrong-expression", "likely"), said
+    assert best["guilty"]["kernel"] == "copy" and best["access"]["source"].endswith(f"words.c:{_line()}")
+    assert f"passes if `width` is `pitch` at words.c:{_line()} in kernel copy: `out[y * pitch + x] =" in best["summary"]
+
+
+def test_a_kernel_that_is_right_is_not_accused(opencl: OpenCL, tmp_path: Path) -> None:
+    """Changed kernels have faults of their own, which are not the program's: some do not compile, some leave their buffers."""
+    program = opencl.build([PROGRAM], name="words")
+    case, said, _ = investigate(opencl, tmp_path / "case", *ONLY, "--", program, "host")
+    assert not [entry for entry in case["diagnosis"] if entry["status"] in ("confirmed", "likely")], said
+    tried = [trial["experiment"] for trial in case["investigation"]["trials"]]
+    assert sum(name.startswith("edited-kernel:") for name in tried) > 10
+
+
+def _line() -> int:
+    return next(number for number, line in enumerate(PROGRAM.read_text().splitlines(), 1) if "// the word" in line)
