@@ -83,8 +83,17 @@ def _read_for(f: Failure) -> set[int]:
     trees = [json.loads(one) for one in ways if one]
     if len(trees) < len(ways) or any(has(tree, "open") for tree in trees):
         table = uses(f.facts)
-        return {NO_BUFFER, *map(int, table["object"][(table["position"] == f.position) & ((table["how"] & READ) != 0)])}
+        mine = table[(table["position"] == f.position) & ((table["how"] & READ) != 0)]
+        return {NO_BUFFER, *(int(one["object"]) for one in mine if int(one["argument"]) not in _only_written(f))}
     return {_buffer(f, int(load[3])) for tree in trees for load in has(tree, "load")}
+
+
+def _only_written(f: Failure) -> set[int]:
+    """Arguments of the launch that the kernel never reads, as its source shows."""
+    launch = f.facts.launches.at_position(f.position)
+    names = f.facts.kernels.only_written(int(f.facts.launches.kernel_row[launch])) if launch is not None else ()
+    given = f.facts.launches.values(launch) if launch is not None else ()
+    return {int(one["index"]) for one in given if one["declared"] and one["declared"].name in names}
 
 
 def _reached(facts: Facts, position: int) -> Collection[int]:

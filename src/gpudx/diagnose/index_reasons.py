@@ -256,7 +256,7 @@ def _negative(n: Numbers) -> Why | None:
     part = next((t for s, t in summands(n.tree) if outer_loads(t) and values.value(t, n.solved) < 0), None)
     if part is not None and (loaded := _loaded(n, outer_loads(part)[0])):
         text = f"{loaded}, so the index is {n.index:,}."
-        return Why("out-of-bounds-access", text, _check_loaded(part), facts=_filled_by(n, outer_loads(part)[0]))
+        return Why("out-of-bounds-access", text, _check_loaded(part), facts=filled_by(n, outer_loads(part)[0]))
     part = _first_below_zero(n.tree, n.solved)
     source, place = values.text(part), n.place_of(part)
     at = f" ({shown_place(place)})" if place else ""
@@ -282,11 +282,11 @@ def _index_from_memory(n: Numbers) -> Why | None:
             assert n.solved is not None
             alone = n.solved.open[loads[0][1]] >= part.count
             text = f"{loaded if alone else equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}."
-            return Why("out-of-bounds-access", text, _check_loaded(loads[0]), facts=_filled_by(n, loads[0]))
+            return Why("out-of-bounds-access", text, _check_loaded(loads[0]), facts=filled_by(n, loads[0]))
     return None
 
 
-def _filled_by(n: Numbers, load: Tree) -> tuple[str, ...]:
+def filled_by(n: Numbers, load: Tree) -> tuple[str, ...]:
     """ "clCreateBuffer at spmv.c:90 was the last to write argument 1 `idx`"."""
     given = {int(one["index"]): one for one in n.f.facts.launches.values(n.launch)} if n.launch is not None else {}
     row = int(given[load[3]]["object"]) if load[3] in given else -1

@@ -26,6 +26,7 @@ from gpudx.diagnose import (
     race_reasons,
     row_overflows,
     shared_pools,
+    stale_reasons,
     tile_macros,
 )
 from gpudx.diagnose import kernel_check_reports as reports
@@ -53,8 +54,8 @@ from gpudx.text import capital, listed, plural, times
 ID = "kernel-check-"
 # The first that knows one.
 REASONS = (
-    row_overflows, other_structs, tile_macros, grown_counts, index_reasons, race_reasons, partial_writes, partial_launches, nan_reasons,
-    image_reasons,
+    stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, race_reasons, partial_writes, partial_launches,
+    nan_reasons, image_reasons,
 )  # fmt: skip
 MOST_NAMED = 4  # kernels
 NOT_WITH_BARRIERS = "with these checks, this driver does not run kernels correctly that return before a barrier or have one in a branch"
@@ -99,7 +100,7 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
             continue
         places.setdefault((failure.kind, failure.site), []).append(failure)
     for same in list(places.values())[:MOST]:
-        count = sum(one.count for one in found if _is_same_memory(one, same[0]))
+        count = 0 if _is_mixed(same[0], reported) else sum(one.count for one in found if _is_same_memory(one, same[0]))
         led = [found[at] for at, leader in leaders.items() if any(leader is one for one in same)]
         why = _why(same[0], _argument(same[0]))
         finding = _finding(same[0], count, len({(one.facts.trace.path, one.position) for one in same}), _with_later(same[0], why, found))
@@ -165,6 +166,11 @@ def _is_same_memory(one: Failure, other: Failure) -> bool:
     """The same fault at the same memory, in the same launch, whichever line it is at."""
     same = (one.facts, one.kind, one.position, one.thing) == (other.facts, other.kind, other.position, other.thing)
     return same and (one.thing is not None or one.site == other.site)
+
+
+def _is_mixed(f: Failure, reported: Sequence[Failure]) -> bool:
+    """Did its place fail in another way, too? The kernel counts failures by place, so nobody knows how many were of this kind."""
+    return any((one.facts, one.site) == (f.facts, f.site) and one.kind != f.kind for one in reported)
 
 
 def _makes_the_first_nan(f: Failure, found: Sequence[Failure]) -> bool:
@@ -254,7 +260,7 @@ def _why(f: Failure, argument: int | None) -> Why | None:
 
 
 def _evidence(f: Failure, site: Site, count: int, launches: int, why: Why | None) -> Iterator[str]:
-    """What a reader can check: the element, the work-item, where it was launched, how often it happened."""
+    """What a reader can check: the element, the work-item, where it was launched, how often it happened (0: not known)."""
     yield f"work-item {_id(f, f.item)} (group {_id(f, f.group)}, local id {_id(f, f.local)}) {_reported(f)}"
     if f.other is not None:
         yield f"the work-items diverged at `{f.other.text}`, {_place(f.other)}"
@@ -273,7 +279,8 @@ def _evidence(f: Failure, site: Site, count: int, launches: int, why: Why | None
     if (same := _same_buffer(f)) is not None:
         yield shared_pools.ranges(f, same) or f"argument {same} is the same buffer"
     least = "at least " if f.kind == "image" and not f.writes else ""  # they stop counting early (kernel_checks/prelude.py)
-    yield f"{_launched(f, site)}; it happened {least}{times(count)}{_elsewhere(launches)}"
+    happened = f"; it happened {least}{times(count)}{_elsewhere(launches)}" if count else ""
+    yield f"{_launched(f, site)}{happened}"
 
 
 def _late_writer(f: Failure, argument: int | None) -> Site | None:
