@@ -238,13 +238,12 @@ def _left_behind(facts: Facts, one: Behind) -> Finding:
         id=ID,
         severity="warning",
         message=(
-            f"Kernel {name} was passed {one.number:,} as {argument(facts, kernel, one.kept.index)} in all {len(rows):,} launches: "
-            f"{placed(setter)} set it before the first one, and nothing set it again. Kernel {one.other}, which is launched in turn with it "
-            f"and works on the same buffer, was passed {numbers} as `{one.name}` after that."
+            f"Kernel {name} was passed {one.number:,} as {argument(facts, kernel, one.kept.index)} in all {len(rows):,} launches:"
+            f" {placed(setter)} set it before the first one, and nothing set it again. Kernel {one.other}, which is launched in turn with"
+            f" it and works on the same buffer, was passed {numbers} as `{one.name}` after that."
         ),
         evidence=(
-            Evidence(f"the first launches of both kernels were passed {one.number:,}, and no later one of {one.other} was", (other.number,)),
-            Evidence(f"launch {launch.launch} of {name} was passed {one.number:,}, launch {other.launch} of {one.other} {one.others[1][1]:,}"),
+            Evidence(f"the first launches of both were passed {one.number:,}, and no later one of {one.other} was", (other.number,)),
         ),
         site=setter,
         others=(launch, other),

@@ -550,12 +550,17 @@ def _needed(n: Numbers, argument: int) -> int | None:
 
 def extents(n: Numbers) -> dict[tuple[str, int], int]:
     """How many values each id has: of the global ones those that an argument counts, where the launch is rounded up from it."""
-    found = {one: last + 1 for one, last in _last_ids(n.world).items()}
+    found = launched(n)
     for axis in range(3):
         counted = [one.value for one in n.scalars if is_launched(n, one.value, axis)]
         if counted:
             found["get_global_id", axis] = min(counted)
     return found
+
+
+def launched(n: Numbers) -> dict[tuple[str, int], int]:
+    """How many values each id has in the launch."""
+    return {one: last + 1 for one, last in _last_ids(n.world).items()}
 
 
 def _last(tree: Tree, world: World) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +82,7 @@ def _behind(facts: Facts, one: Kept) -> Behind | None:
         same = [at for at, arg in info.args.items() if (arg.name, arg.type) == (declared.name, declared.type)] if info else []
         others = _in_turn(facts, one, ran[launches.kernel_row[ran] == kernel].tolist(), same[0]) if same else []
         numbers = [each for _, each in others]
-        if numbers[:1] == [number] and number not in numbers[1:] and all(a != b for a, b in zip(numbers, numbers[1:], strict=False)):
+        if numbers[:1] == [number] and number not in numbers[1:] and all(a != b for a, b in pairwise(numbers)):
             name = launches.name(others[0][0])
             return Behind(one, declared.name, number, name, same[0], tuple(others))
     return None
