@@ -267,6 +267,31 @@ def _negative(n: Numbers) -> Why | None:
     return Why("out-of-bounds-access", text, (step,), line=place)
 
 
+def _remainder(n: Numbers) -> Why | None:
+    """The remainder of a negative number, where the next number that is congruent to it would stay inside."""
+    if n.tree is None or n.solved is None or n.index >= 0:
+        return None
+    for part in values.parts(n.tree):
+        core = bare(part)
+        if core[0] != "%":
+            continue
+        rest, by = values.value(core, n.solved), values.value(core[3], n.solved)
+        if rest >= 0 or by <= 0 or not 0 <= values.value(_put(n.tree, core, rest + by), n.solved) < n.held:
+            continue
+        modulus, place = values.text(core[3]), n.place_of(part)
+        at = f" ({shown_place(place)})" if place else ""
+        text = f"{equation(part, n.solved)}{at}: in OpenCL C, the remainder of a negative number is negative."
+        added = values.text(core[2] if values.value(core[2], n.solved) >= -by else core)
+        other = f", or compute it in uint, since {by:,} is a power of two" if not by & (by - 1) else ""
+        return Why("out-of-bounds-access", text, (f"Add the modulus: `({added} + {modulus}) % {modulus}`{other}.",), line=place)
+    return None
+
+
+def _put(tree: Tree, part: Tree, number: int) -> Tree:
+    """With a number in place of a part."""
+    return ["number", number] if tree is part else [_put(one, part, number) if isinstance(one, list) else one for one in tree]
+
+
 def _first_below_zero(tree: Tree, world: World) -> Tree:
     """The variable whose subtraction is negative, by its innermost name; else the whole."""
     added = [one for sign, term in summands(tree) if sign > 0 for one in values.parts(term)]
@@ -907,6 +932,7 @@ RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _wrapped,
     _below_zero,
     _wrapped_on_host,
+    _remainder,
     _negative,
     _index_from_memory,
     _float_as_count,
