@@ -306,7 +306,7 @@ def _index_from_memory(n: Numbers) -> Why | None:
         if loaded:
             assert n.solved is not None
             alone = n.solved.open[loads[0][1]] >= part.count
-            text = f"{loaded if alone else equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}."
+            text = f"{loaded if alone else equation(part.tree, n.solved)}, and {n.name} has {part.counted}."
             return Why("out-of-bounds-access", text, _check_loaded(loads[0]), facts=filled_by(n, loads[0]))
     return None
 
@@ -456,7 +456,7 @@ def _one_more(n: Numbers) -> Why | None:
             continue
         more, source = core[3][1], values.text(part.tree)
         text = (
-            f"{equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}, as many as {known.label}."
+            f"{equation(part.tree, n.solved)}, and {n.name} has {part.counted}, as many as {known.label}."
         )
         need = (part.count + more) * part.stride * n.element
         if more == 1 and _holds_ends(n):
@@ -634,7 +634,7 @@ def _too_many_items(n: Numbers) -> Why | None:
             continue
         extent, words = found
         axis = f" in dimension {bare(part.tree)[2]}" if n.world.ids["get_global_size", 1] > 1 else ""
-        launched = f"The launch has {extent:,} {words}{axis}, and {n.name} has {part.count:,} {part.unit}"
+        launched = f"The launch has {extent:,} {words}{axis}, and {n.name} has {part.counted}"
         if n.is_local:
             return _short_local(n, part, f"{launched}.", extent)
         known = n.named(part.count)
@@ -644,7 +644,7 @@ def _too_many_items(n: Numbers) -> Why | None:
         larger = [one for one in n.scalars if one.value > max(part.value, part.count)]
         needed = next((one for one in larger if is_launched(n, one.value, axis_of)), None)
         if known is None and needed is not None:
-            text = f"{needed.label} is {needed.value:,}, and {n.name} has {part.count:,} {part.unit}."
+            text = f"{needed.label} is {needed.value:,}, and {n.name} has {part.counted}."
             return _count_or_allocation(n, part, text, needed, axis_of)
         return _unguarded(n, part, launched, known)
     return None
@@ -678,7 +678,7 @@ def _id_is_outside(n: Numbers) -> Why | None:
         if least is None or guard is None or not part.count < guard.value <= n.world.ids["get_global_size", int(bare(least)[2])]:
             continue
         reached = f"`{values.text(least)}` goes up to {guard.value - 1:,} ({guard.label} is {guard.value:,})"
-        text = f"{reached}, and {n.name} has {part.count:,} {part.unit}."
+        text = f"{reached}, and {n.name} has {part.counted}."
         return _count_or_allocation(n, part, text, guard, int(bare(least)[2]))
     return None
 
@@ -781,7 +781,7 @@ def _unguarded(n: Numbers, part: Part, launched: str, known: Scalar | None) -> W
     guard = _guard_of(n, part.tree)
     if known and guard and guard.value > part.count:
         compared = f"`{variable}` is compared with {guard.label} ({guard.value:,})"
-        text = f"{compared}, and {n.name} has {part.count:,} {part.unit}, as many as {known.label}."
+        text = f"{compared}, and {n.name} has {part.counted}, as many as {known.label}."
         step = f"Compare `{variable}` with `{known.label}`, or allocate {guard.value:,} {part.unit} for {n.name}."
         return Why("out-of-bounds-access", text, (step,))
     if known:
@@ -856,7 +856,7 @@ def _loop(n: Numbers) -> Why | None:
             continue
         counter, is_counter = counters[0], bare(part.tree)[0] == "counter"
         known = n.named(part.count)
-        count = f"{n.name} has {part.count:,} {part.unit}" + (f" ({known.label} is {known.value:,})" if known else "")
+        count = f"{n.name} has {part.counted}" + (f" ({known.label} is {known.value:,})" if known else "")
         end = values.limit(counter, n.solved)
         if end is None:
             continue
@@ -891,7 +891,7 @@ def _anything(n: Numbers) -> Why | None:
     for part in n.parts:
         if n.solved is None or values.uniform(part.tree):
             continue
-        text = f"{equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}."
+        text = f"{equation(part.tree, n.solved)}, and {n.name} has {part.counted}."
         counters = has(part.tree, "counter")
         if counters and values.limit(counters[0], n.solved) is None:
             bound = f"{values.label(counters[0])} {counters[0][5]} {values.text(counters[0][4])}"

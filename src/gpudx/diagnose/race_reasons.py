@@ -348,7 +348,7 @@ def _stride_against_range(race: Race, fast: int, slow: int, stride: int, partner
         f"{what} is {n.index:,} for work-items {shown(race.f.item)} and {shown(partner)}: {row}, and the launch has"
         f" {count:,} work-items in dimension {fast}."
     )
-    text = text[0].upper() + text[1:]
+    text = capital(text)
     rows = len(_extent(race, slow))
     across = [one for one in n.scalars if given and one != given and one.value == count]
     if given and across and (given.value == rows or is_launched(n, given.value, slow, least=2)):
