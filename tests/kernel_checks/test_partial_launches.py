@@ -23,7 +23,7 @@ REASONS = {
     "moved": ("of argument 0 `v`", "", ""),
     "in_place": ("of argument 0 `a`", "", ""),
 }
-CAUSES = {"toned": "argument-order", "added": "launch-rounded-down"}
+CAUSES = {"toned": "argument-order"}
 
 
 @pytest.mark.timeout(600)

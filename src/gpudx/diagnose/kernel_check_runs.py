@@ -105,13 +105,19 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
         why = _why(same[0], _argument(same[0]))
         finding = _finding(same[0], count, len({(one.facts.trace.path, one.position) for one in same}), _with_later(same[0], why, found))
         if led:
-            finding = replace(finding, evidence=(*finding.evidence, Evidence(followers.sentence(led), (same[0].position + 1,))))
+            finding = _with_led(finding, same[0], led)
         sure: Attribution = "probable" if _makes_the_first_nan(same[0], found) else "unknown"
         if same[0].kind != "nan":
             yield finding
         else:
             made = replace(_after_infinity(finding, same[0], found), attribution=sure, because=NOT_A_NUMBER)
             yield _with_read(made, same[0]) if sure == "probable" else made
+
+
+def _with_led(finding: Finding, f: Failure, led: Sequence[Failure]) -> Finding:
+    """With what follows from it. An uninitialized number that became an index outside a buffer was used."""
+    causes = (*finding.causes, CAUSES["bounds"]) if any(one.kind == "bounds" for one in led) else finding.causes
+    return replace(finding, causes=causes, evidence=(*finding.evidence, Evidence(followers.sentence(led), (f.position + 1,))))
 
 
 def _with_read(finding: Finding, f: Failure) -> Finding:

@@ -163,7 +163,7 @@ def _short_dimension(reach: Reach) -> Short | None:
         rounded = most + 1 == n.world.ids["get_global_size", axis] and count.value - most <= n.world.ids.get(("get_local_size", axis), 0)
         up = ", and let its guard skip what is too much: the number was rounded down to whole groups" if rounded else ""
         step = f"Launch {'at least ' if rounded else ''}{count.value:,} work-items in dimension {axis}{up}."
-        return Short(text, step, "launch-rounded-down" if rounded else "read-before-write")
+        return Short(text, step)
     first, second = sorted((axis, other))
     step = (
         f"Swap dimensions {first} and {second} of the global size: `{name}` needs {count.value:,} work-items in dimension {axis}. If the"
