@@ -13,6 +13,7 @@ import numpy as np
 from gpudx.detectors.freed_while_in_use import freed_under
 from gpudx.diagnose import (
     aliased_arguments,
+    alignment_steps,
     build_options,
     endless_loops,
     followers,
@@ -282,7 +283,7 @@ def _evidence(f: Failure, site: Site, count: int, launches: int, why: Why | None
     if (given := index_reasons.passed(f)) is not None and not any(fact in given for fact in (why.facts if why else ())):
         yield given
     yield from _index_and_order(f)
-    if (same := _same_buffer(f)) is not None:
+    if (same := _same_buffer(f)) is not None and not (why and why.cause == aliased_arguments.OVERLAP):
         yield shared_pools.ranges(f, same) or f"argument {same} is the same buffer"
     least = "at least " if f.kind == "image" and not f.writes else ""  # they stop counting early (kernel_checks/prelude.py)
     happened = f"; it happened {least}{times(count)}{_elsewhere(launches)}" if count else ""
@@ -316,6 +317,8 @@ def _steps(f: Failure) -> Iterator[str]:
     is_local = f.thing is not None and "local" in (f.thing.kind, f.thing.space)
     if f.kind == "loop":
         yield from _ends_of_loop(f)
+    elif f.kind == "alignment":
+        yield from alignment_steps.steps(f)
     elif f.kind == "barrier" and f.other is not None:
         only = f"only the work may depend on `{f.other.text}`, not the way to the barrier"
         yield f"Let every work-item of the group reach the barrier: {only}."
