@@ -34,6 +34,7 @@ from gpudx.lab.outcome import outcome as outcome_of
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Case, Diagnosis, Finding, Instrument, Observation, Outcome, ProcessInfo
 from gpudx.model.suppression import Suppression, unsuppressed
+from gpudx.text import capital
 from gpudx.trace import Trace, open_traces
 
 if TYPE_CHECKING:  # slow to import, and most runs have none
@@ -178,7 +179,7 @@ def _diagnosis(
     if not calls and not ranked:
         return ()
     entry = unexplained(outcome, calls, failed, busy)
-    head = f"{ranked[0].text[:1].upper()}{ranked[0].text[1:]}. " if ranked else ""
+    head = f"{capital(ranked[0].text)}. " if ranked else ""
     return (replace(entry, summary=head + entry.summary, evidence=(*ranked, *entry.evidence)),)
 
 

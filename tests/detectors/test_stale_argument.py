@@ -155,3 +155,51 @@ def test_buffers_that_only_the_host_exchanges(world: Make, look: Look) -> None:
 )
 def test_launches_that_are_repeated_on_purpose_are_silent(world: Make, look: Look, how: dict[str, Any]) -> None:
     assert not [one for one in _of(look(_sweeps(world, **how), "passed")) if "computes the same" in one.message]
+
+
+# ---- numbers of one name ----
+
+
+def _passes(
+    world: World, *, renewed: bool = False, start: int = 0, step: int = 4, name: str = "shift", shared: bool = True, kind: str = "int"
+) -> tuple[int, World]:
+    """`count` and `scatter` in turn. `start`: the number in the first pass, which `scatter` keeps; gives the call that sets it."""
+    count = world.kernel("count", [Arg("uint*", "hist", GLOBAL), Arg("int", "shift")])
+    scatter = world.kernel("scatter", [Arg("uint*", "hist", GLOBAL), Arg("uint*", "out", GLOBAL), Arg(kind, name)])
+    hist, own, out = world.buffer(4 * N), world.buffer(4 * N), world.buffer(4 * N)
+    world.set_arg(count, 0, hist)
+    world.set_arg(scatter, 0, hist if shared else own)
+    world.set_arg(scatter, 1, out)
+    setter = world.set_arg(scatter, 2, start, size=4)
+    for turn in range(4):
+        world.set_arg(count, 1, start + step * turn, size=4)
+        world.launch(count, (64,))
+        if renewed and turn:
+            world.set_arg(scatter, 2, start + step * turn, size=4)
+        world.launch(scatter, (64,))
+    _read(world, out)
+    return setter, world
+
+
+def test_a_number_of_one_name_that_only_one_kernel_gets_anew(world: Make, look: Look) -> None:
+    setter, process = _passes(world())
+    found = look(process, "exit", exit_code=1)
+    (finding,) = _of(found)
+    assert finding.site is not None and finding.site.number == setter + 1 and finding.severity == "warning"
+    assert "works on the same buffer, was passed 4, 8 and 12 as `shift` after that." in finding.message
+    assert diagnose(found, EXIT)[0].status == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"renewed": True},
+        {"step": 0},  # the same for both
+        {"name": "plane"},
+        {"kind": "float"},
+        {"shared": False},
+        {"start": N, "step": -256},  # a number of elements, of which the other kernel takes fewer each time
+    ],
+)
+def test_numbers_of_other_names_and_uses_are_silent(world: Make, look: Look, how: dict[str, Any]) -> None:
+    assert not _of(look(_passes(world(), **how)[1], "exit", exit_code=1))

@@ -52,6 +52,50 @@ def test_a_macro_that_makes_one_line_of_the_source(tmp_path: Path) -> None:
     assert found(tmp_path, one_line, 1, "i < n") == ("a.c", 5)
 
 
+BRANCHES = """#include <CL/cl.h>
+static const char *source =
+    "__kernel void add(__global const float *a, __global float *b, int n) {\\n"
+    "  int i = get_global_id(0);\\n"
+#ifdef GUARDED
+    "  if (i < n)\\n"
+#ifdef TWICE
+    "    b[i] = 2 * a[i + 1];\\n"
+#else
+    "    b[i] = a[i + 1];\\n"
+#endif
+#else
+    "    b[i] = a[i];\\n"
+#endif
+    "}\\n";
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "expected"),
+    [
+        (KERNEL, 4, 10),
+        (KERNEL, 5, 15),
+        (KERNEL.replace("= a[", "= 2 * a["), 4, 8),
+        (KERNEL.replace("  if (i < n)\n    b[i] = a[i + 1]", "    b[i] = a[i]"), 3, 13),
+    ],
+)
+def test_strings_of_the_branch_that_was_compiled(tmp_path: Path, text: str, line: int, expected: int) -> None:
+    (tmp_path / "a.c").write_text(BRANCHES)
+    assert found(tmp_path, text, line) == ("a.c", expected)
+
+
+def test_branches_that_do_not_fit_are_not_guessed(tmp_path: Path) -> None:
+    """A line that no branch has; a directive that is the kernel's own; a comment of Python."""
+    own = KERNEL.replace("  if (i < n)\n", "#ifdef GUARDED\n  if (i < n)\n#endif\n")
+    files = {"a.c": BRANCHES, "a.cpp": RAW.replace(KERNEL, own), "a.py": f"# if it is\n{PYTHON}# endif\n"}
+    for name, content in files.items():
+        (tmp_path / name[2:]).mkdir()
+        (tmp_path / name[2:] / name).write_text(content)
+    assert found(tmp_path / "c", KERNEL.replace("a[i + 1]", "a[i + 3]"), 4) is None
+    assert found(tmp_path / "cpp", own, 6) == ("a.cpp", 6)
+    assert found(tmp_path / "py", KERNEL, 4) == ("a.py", 7)
+
+
 def test_literals_without_ends_of_lines(tmp_path: Path) -> None:
     (tmp_path / "a.c").write_text(LITERALS.replace("\\n", " "))
     assert found(tmp_path, KERNEL.replace("\n", " "), 1, "a[i + 1]") == ("a.c", 8)

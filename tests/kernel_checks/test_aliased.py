@@ -21,7 +21,15 @@ def test_two_arguments_with_one_buffer(platform: dict[str, str], tmp_path: Path,
     found = findings(tmp_path / "case")  # of the read and of the write
     kept = {"Argument 0 kept the buffer of an earlier launch" in str(one["message"]) for one in found}
     causes = {str(one["causes"]) for one in found}
-    assert (causes, kept) == (({"['stale-argument']"}, {True}) if how == "kept" else ({"['race-in-kernel']"}, {False})), found
+    assert (causes, kept) == (({"['stale-argument']"}, {True}) if how == "kept" else ({"['arguments-overlap']"}, {False})), found
+    if how == "both":
+        assert all("Arguments 0 `x` and 1 `y` are the same buffer" in str(one["message"]) for one in found), found
+
+
+@pytest.mark.timeout(600)
+def test_a_race_through_one_of_two_such_arguments_is_no_overlap(platform: dict[str, str], tmp_path: Path) -> None:
+    sanitized(tmp_path / "case", str(HERE / "programs/aliased.py"), "own", env=platform)
+    assert {str(one["causes"]) for one in findings(tmp_path / "case")} == {"['race-in-kernel']"}
 
 
 @pytest.mark.timeout(600)

@@ -17,9 +17,13 @@ __all__ = ["platform"]
 REASONS = {
     "sums": ("(launch 1) wrote it before, at most 704 of 707 elements: `o[i]`", "Write the last 3 elements too", "by_four"),
     "means": ("wrote it before, at most 11,200 of 30,000 elements", "Launch 300 work-items in dimension 0", "turned"),
+    "toned": ("`x` goes up to 31 there, and width is 50: the launch has 32 x 56 work-items", "Swap dimensions 0 and 1", "framed"),
+    "added": ("goes up to element 959", "the number was rounded down to whole groups", "floored"),
+    "near": ("of argument 0 `a`", "", ""),
     "moved": ("of argument 0 `v`", "", ""),
     "in_place": ("of argument 0 `a`", "", ""),
 }
+CAUSES = {"toned": "argument-order"}
 
 
 @pytest.mark.timeout(600)
@@ -32,6 +36,7 @@ def test_the_launch_that_wrote_too_little_is_named(platform: dict[str, str], tmp
         assert found[kernel]["id"] == "kernel-check-uninitialized"
         assert sentence in str(found[kernel]["message"]), found[kernel]["message"]
         assert step in str(found[kernel].get("steps"))
+        assert found[kernel]["causes"] == [CAUSES.get(kernel, "read-before-write")], found[kernel]
         assert (found[kernel].get("root") or {}).get("kernel", "") == writer, found[kernel]  # type: ignore[attr-defined]
 
 

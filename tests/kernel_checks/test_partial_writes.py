@@ -26,7 +26,12 @@ def test_the_call_that_wrote_too_little_is_named(platform: dict[str, str], tmp_p
     case = tmp_path / "case"
     sanitized(case, str(HERE / "programs/partial.py"), "wrong", env=platform)
     found = {one["site"]["kernel"]: one for one in findings(case)}  # type: ignore[index]
-    assert set(found) == set(REASONS)
+    assert set(found) == {*REASONS, "near", "tally"}  # and not count: what is outside there follows from what near read
+    near, tally = found["near"], found["tally"]
+    assert near["severity"] == "error" and "filled 256 of the 1,024 bytes of `from`" in str(near["message"])
+    assert "1 access outside a buffer in launch 5 was reported after it and can follow from it" in str(near["evidence"])
+    assert tally["id"] == "kernel-check-bounds" and "`key[0]` is 99" in str(tally["message"])
+    assert all(found[one]["severity"] == "warning" for one in REASONS)
     for kernel, (sentence, step, call) in REASONS.items():
         assert sentence in str(found[kernel]["message"]), found[kernel]["message"]
         assert step in str(found[kernel]["steps"]) and found[kernel]["root"]["call"] == call  # type: ignore[index]

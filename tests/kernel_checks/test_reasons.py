@@ -27,6 +27,8 @@ REASONS = {
     "tail": ("out-of-bounds-access", "1,024 work-items, and `o` has 1,000 elements (n is 1,000)", "`i` is not less than `n`"),
     "rows": ("out-of-bounds-access", "48 work-items in dimension 1, and `o` has 37 rows of 45 elements (h", "`y` is not less than `h`"),
     "before": ("out-of-bounds-access", "-1: the index is negative", "clamp it to 0"),
+    "echoed": ("out-of-bounds-access", "the remainder of a negative number is negative", "Add the modulus: `(i - late[0] + cap) % cap`"),
+    "leftmost": ("out-of-bounds-access", "the index is negative", "Handle the work-items where"),  # the modulus would not help
     "below": ("out-of-bounds-access", "`i - 1` is 0 - 1 = -1, which becomes 4,294,967,295", "negative"),
     "hashed": ("index-overflow", "53,100 * 40,503 = 2,150,709,300, which is more than 2,147,483,647", "64 bits"),
     "taken": ("out-of-bounds-access", "is 500, and `t` has 500 rows of 16 elements", "`ids`"),

@@ -15,13 +15,17 @@ Example:
 
 Fix it by setting the argument before each launch that needs another value.
 
-Reported of runs that failed, in the first two cases.
+Reported of runs that failed, in the first three cases.
 A buffer is read back that nothing wrote and no launch was passed, and a kernel whose other
 buffers were set anew was passed another buffer, created by the same line with the same size, in each launch. Or a number that was set
 once is the number of elements of the earlier writes to a buffer, and the write before a later launch had fewer: the kernel is passed
 the old number.
 
-A third case is that of two buffers that the host exchanges after each launch, for arguments that it set once: all launches are passed the
+Or a number that was set once has the name of another kernel's parameter, which the program sets anew for each of that kernel's launches:
+`shift` of `count` is 0, 4 and 8, and `shift` of `scatter`, launched after it, stays 0. That the two are meant to be the same is not shown,
+so this is only a lead, unless checks inside kernels report that an index computed from the number goes wrong.
+
+Another case is that of two buffers that the host exchanges after each launch, for arguments that it set once: all launches are passed the
 same, nothing changes what they read in between, and what they write they do not read, so that each computes the same again. It is
 reported, as likely, if the program reads back the buffer that the launches only read, and also of runs that passed.
 """
@@ -29,7 +33,6 @@ reported, as likely, if the program reads back the buffer that the launches only
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain, islice
 
 import numpy as np
@@ -42,11 +45,12 @@ from gpudx.facts import Facts
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.given_memory import uses
+from gpudx.facts.kept_arguments import Behind, Kept, behind, kept
 from gpudx.facts.objects import KINDS
 from gpudx.facts.siblings import siblings
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
-from gpudx.text import capital, plural, several
+from gpudx.text import capital, listed, plural, several
 
 ID = "stale-argument"
 NEEDS_EVERY_CALL = True
@@ -58,44 +62,18 @@ CAUSE = Cause(
     predicts=(("recorded", "an argument is set before the first launch only, and its neighbours before each launch"),),
     kind=FIXED,
 )
-MOST_LAUNCHES = 10_000
 LEAST = 16  # bytes of a write: smaller numbers agree by chance
 LEAST_REPEATED = 3
+SHOWN = 4  # numbers in one sentence
 SAME_AGAIN = "All launches after the first compute what is there already; that the program meant to exchange its buffers is not shown."
 NEVER_WRITTEN = "The program read back a buffer that nothing wrote, and the kernel was passed the same other buffer in each launch."
 I64 = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Kept:
-    """An argument of a kernel object that was set for the first of its launches and not again. `renewed`: arguments that were."""
-
-    launches: I64  # rows
-    index: int
-    setter: int  # position
-    renewed: tuple[int, ...]
-
-
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per argument."""
-    if len(facts.launches) > MOST_LAUNCHES:
-        return
-    known = chain(_buffers(facts), _numbers(facts)) if run.failed else ()
+    known = chain(_buffers(facts), _numbers(facts), _names(facts)) if run.failed else ()
     yield from islice(chain(known, _repeated(facts)), MOST)
-
-
-def _kept(facts: Facts) -> Iterator[Kept]:
-    launches, given = facts.launches, facts.set_args
-    ran = np.flatnonzero((launches.status == 0) & ~launches.by_address)
-    for kernel in np.unique(launches.kernel_row[ran]).tolist():
-        rows = ran[launches.kernel_row[ran] == kernel]
-        mine = (given.kernel_row == kernel) & (given.status == 0)
-        if len(rows) < 2 or kernel < 0:
-            continue
-        first, position, index = int(launches.position[rows[0]]), given.position[mine], given.index[mine]
-        renewed = tuple(sorted(set(index[position > first].tolist())))
-        for one in sorted(set(index.tolist()) - set(renewed)):
-            yield Kept(rows, one, int(position[index == one][-1]), renewed)
 
 
 # ---- buffers ----
@@ -106,7 +84,7 @@ def _buffers(facts: Facts) -> Iterator[Finding]:
     if not len(forgotten):
         return
     args = facts.launches.arguments
-    for one in _kept(facts):
+    for one in kept(facts):
         row, kernel = int(one.launches[0]), int(facts.launches.kernel_row[one.launches[0]])
         mine = np.flatnonzero((args.launch == row) & (args.index == one.index) & (args.object >= 0))
         read_only = facts.launches.declared.get("read_only", np.array([kernel]), np.array([one.index]))[0]
@@ -178,7 +156,7 @@ def _arguments(indices: tuple[int, ...]) -> str:
 
 
 def _numbers(facts: Facts) -> Iterator[Finding]:
-    for one in _kept(facts):
+    for one in kept(facts):
         first = int(one.launches[0])
         values = {int(value["index"]): value for value in facts.launches.values(first)}
         data, found = bytes(values[one.index]["bytes"]) if one.index in values else b"", False
@@ -241,12 +219,46 @@ def _stale_number(facts: Facts, one: Kept, index: int, number: int, element: int
     )
 
 
+# ---- numbers of one name ----
+
+
+def _names(facts: Facts) -> Iterator[Finding]:
+    """Only a lead: that the two numbers are meant to be the same is not shown."""
+    yield from (_left_behind(facts, one) for one in behind(facts))
+
+
+def _left_behind(facts: Facts, one: Behind) -> Finding:
+    launches, rows = facts.launches, one.kept.launches
+    kernel, name = int(launches.kernel_row[rows[0]]), launches.name(int(rows[0]))
+    setter = site_of(facts, one.kept.setter)
+    launch = facts.sites.at(int(launches.position[rows[1]]), argument=one.kept.index)
+    other = facts.sites.at(int(launches.position[one.others[1][0]]), argument=one.other_argument)
+    numbers = listed([f"{number:,}" for _, number in one.others[1 : SHOWN + 1]])
+    return Finding(
+        id=ID,
+        severity="warning",
+        message=(
+            f"Kernel {name} was passed {one.number:,} as {argument(facts, kernel, one.kept.index)} in all {len(rows):,} launches:"
+            f" {placed(setter)} set it before the first one, and nothing set it again. Kernel {one.other}, which is launched in turn with"
+            f" it and works on the same buffer, was passed {numbers} as `{one.name}` after that."
+        ),
+        evidence=(
+            Evidence(f"the first launches of both were passed {one.number:,}, and no later one of {one.other} was", (other.number,)),
+        ),
+        site=setter,
+        others=(launch, other),
+        causes=(ID,),
+        steps=(f"Set argument {one.kept.index} of {name} before each launch, if `{one.name}` means the same in both kernels.",),
+        facts=(("kernel", name), ("argument", str(one.kept.index))),
+    )
+
+
 # ---- buffers that are exchanged on the host only ----
 
 
 def _repeated(facts: Facts) -> Iterator[Finding]:
     """A program that measures a kernel launches it again and again, too, but reads back what it wrote."""
-    for one in _kept(facts):
+    for one in kept(facts):
         if len(one.launches) < LEAST_REPEATED or one.renewed:
             continue
         found = _pair(facts, one)

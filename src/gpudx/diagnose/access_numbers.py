@@ -18,6 +18,7 @@ from gpudx.kernel_checks.formulas import Tree
 from gpudx.kernel_checks.plan import Way
 from gpudx.kernel_checks.values import OPEN, World
 from gpudx.model import Site
+from gpudx.text import plural
 
 WHOLE = {
     "int": "i32", "unsigned int": "u32", "uint": "u32", "long": "i64", "unsigned long": "u64", "ulong": "u64", "size_t": "u64",
@@ -69,6 +70,11 @@ class Part:
     @property
     def unit(self) -> str:
         return "elements" if self.stride == 1 else f"{self.rows} of {self.stride:,} elements"
+
+    @property
+    def counted(self) -> str:
+        """ "37 rows of 45 elements", "1 element"."""
+        return plural(self.count, "element") if self.stride == 1 else f"{plural(self.count, self.rows[:-1])} of {self.stride:,} elements"
 
 
 class Numbers:

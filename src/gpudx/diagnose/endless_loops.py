@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import gcd
 
 from gpudx.diagnose.access_numbers import Numbers
 from gpudx.diagnose.kernel_check_reports import Failure
+from gpudx.facts.allocated import allocation_of
 from gpudx.kernel_checks.values import fit
 from gpudx.text import listed, plural
 
@@ -31,8 +34,72 @@ def numbers(f: Failure) -> tuple[Number, ...]:
     )
 
 
+@dataclass(frozen=True)
+class Cycle:
+    """An index that a loop moves through memory in a circle."""
+
+    name: str  # of the argument
+    label: str  # with its buffer
+    update: str  # of the index, as the source has it
+    values: int
+    held: int
+
+
+def cycle(f: Failure) -> Cycle | None:
+    """Of a loop that has been round at least twice: the elements that it reads are the same each time."""
+    launch = f.facts.launches.at_position(f.position)
+    given = {int(one["index"]): one for one in f.facts.launches.values(launch)} if f.kind == "loop" and launch is not None else {}
+    for text, argument, _ in f.site.loads:
+        variable, one = text.rpartition("[")[2].rstrip("]").strip(), given.get(argument)
+        if one is None or one["object"] < 0 or not one["declared"] or not one["declared"].element or not variable.isidentifier():
+            continue
+        found, held = _round(f, variable), int(f.facts.objects.table["size"][one["object"]]) // one["declared"].element
+        if found is None or not 1 < found[1] <= min(held, f.width // 2):
+            continue
+        memory, name = allocation_of(f.facts, int(one["object"])), one["declared"].name
+        about = [memory.id, plural(memory.size or 0, "byte")] if memory is not None else []
+        about += [f"allocated at {memory.made.source.rpartition('/')[2]}"] if memory and memory.made and memory.made.source else []
+        return Cycle(name, f"`{name}` ({', '.join(about)})", found[0], found[1], held)
+    return None
+
+
+def _round(f: Failure, variable: str) -> tuple[str, int] | None:
+    """How the loop moves an index, and after how many values it comes back to the first; None for what this does not know, and for an
+    index that is moved in more than one way."""
+    name, number = re.escape(variable), r"([A-Za-z_]\w*|\d+)[uU]?"
+    folded = rf"\b{name}\s*=\s*\(\s*{name}\s*\+\s*{number}\s*\)\s*([&%])\s*(?:{number}|\(\s*{number}\s*-\s*1\s*\))\s*;"
+    again = rf"\+\+\s*{name}\s*[=>]=\s*{number}\s*\)\s*{name}\s*=\s*0\s*;"
+    found = [*re.finditer(folded, f.body), *re.finditer(again, f.body)]
+    if len(found) != 1:
+        return None
+    update, groups = found[0][0].rstrip("; \n"), found[0].groups()
+    if len(groups) == 1:
+        count, step = _number(f, groups[0]), 1
+    else:
+        by, operator, whole, below = groups
+        count, step = _number(f, whole or below), _number(f, by) or 0
+        count = count + 1 if count is not None and operator == "&" and whole else count
+        if operator == "&" and (not count or count & (count - 1)):
+            return None
+    return (update, count // gcd(count, step)) if count and step > 0 else None
+
+
+def _number(f: Failure, text: str) -> int | None:
+    """Of a literal, an argument, or a constant that the source defines."""
+    defined = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{re.escape(text)}[ \t]+(\d+)[uU]?[ \t]*$", f.source, re.M)
+    if text.isdigit() or defined:
+        return int(defined[1] if defined else text)
+    return next((one.value for one in Numbers(f).scalars if one.name == text), None)
+
+
 def sentence(f: Failure) -> str:
     """ "`lo` stays 13 and `hi` stays 14."; "" where nothing is known."""
+    if (turning := cycle(f)) is not None:
+        all_ = "all" if turning.values == turning.held else f"{turning.values:,} of the"
+        return (
+            f"It reads {all_} {turning.held:,} elements of {turning.label} again and again, since `{turning.update}` takes the same"
+            f" {turning.values:,} values in each round, and none of these elements ends it."
+        )
     found = numbers(f)
     parts = [
         f"`{one.name}` stays {one.value}" if one.stays else f"`{one.name}` is {one.value} and still changes"
@@ -86,7 +153,7 @@ def facts(f: Failure) -> Iterator[str]:
     known = [one for one in Numbers(f).scalars if one.argument in f.site.uses and one.name.partition(".")[0]]
     if known:
         yield listed([f"argument {one.argument} `{one.name}` is {one.value:,}" for one in known[:MOST_EXITS]])
-    for name, elements in _memory(f):
+    for name, elements in _memory(f) if cycle(f) is None else ():
         if 0 < elements <= f.width:
             turns = f"{f.width // elements:,} times as many" if f.width >= 2 * elements else "more"
             yield f"`{name}` has {plural(elements, 'element')}: the loop made {turns} iterations without an element that ends it"
@@ -101,7 +168,15 @@ def way_out(f: Failure) -> str | None:
     """What to change, where only the contents of memory can end the loop."""
     if not f.site.exits or not _has_no_condition(f):
         return None
-    ends, memory = " or ".join(f"`{one}`" for one in f.site.exits[:MOST_EXITS]), list(_memory(f))
+    ends = " or ".join(f"`{one}`" for one in f.site.exits[:MOST_EXITS])
+    if (turning := cycle(f)) is not None:
+        change = f"Make sure that an element of `{turning.name}` fulfils {ends}"
+        if turning.values < turning.held:
+            change = f"Let the index reach all {turning.held:,} elements of `{turning.name}`"
+        elif re.search(rf"cmpxchg\w*\s*\(\s*&\s*{re.escape(turning.name)}\b|\b{re.escape(turning.name)}\s*\[[^\]]*\]\s*=[^=]", f.body):
+            change = f"Make `{turning.name}` larger than the number of different values that it has to hold"
+        return f"{change}, and leave the loop after {turning.values:,} iterations, when none of its elements can end it."
+    memory = list(_memory(f))
     if not memory:
         return f"Follow one iteration: nothing but {ends} ends the loop."
     name, elements = memory[0]

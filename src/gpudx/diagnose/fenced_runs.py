@@ -16,7 +16,7 @@ from gpudx.facts.fences import RED, Fenced
 from gpudx.lab.unpooled import from_inside
 from gpudx.model import Instrument
 from gpudx.model.how import Fence
-from gpudx.text import plural
+from gpudx.text import capital, plural
 
 NAME = "fence"
 SHARED = (
@@ -89,7 +89,7 @@ def _looks(counts: Counter[str]) -> list[str]:
     result = f": {counts['damaged']:,} found a change." if counts["damaged"] else " found no change."
     seen = f"{plural(counts['checks'], 'check')} of the bytes next to them{result}"
     skipped = _skipped(counts)
-    return [*([seen] if counts["checks"] else []), *([f"{skipped[0].upper()}{skipped[1:]}."] if skipped else [])]
+    return [*([seen] if counts["checks"] else []), *([f"{capital(skipped)}."] if skipped else [])]
 
 
 def _skipped(counts: Counter[str]) -> str:

@@ -4,6 +4,9 @@ A check leaves out the access that fails, so that a read gives 0 and a write is 
 an element that nothing wrote, a division) may fail only because of it, even in a program whose plain runs give the right result. So an
 access outside memory, or an index that its variable is too narrow for, comes before the races, uninitialized reads and NaNs of its
 launch, and of later launches that its data reaches.
+
+The other way round, an index that is read from memory goes anywhere if a fill or copy ended too early, and a launch that this access gets
+its data from read what it left: then the short fill comes first.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import json
 from collections.abc import Collection, Sequence
 from itertools import groupby
 
+from gpudx.diagnose import partial_writes
 from gpudx.diagnose.access_numbers import has
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
@@ -25,6 +29,7 @@ FOLLOWING = {
     "uninitialized": "read of uninitialized memory",
     "nan": "NaN or infinity",
     "division": "division by zero",
+    "bounds": "access outside a buffer",
 }
 SPOILING = ("race", "uninitialized")
 NO_BUFFER = -1  # local memory, and other arrays
@@ -32,20 +37,35 @@ MANY = {
     "read of uninitialized memory": "reads of uninitialized memory",
     "NaN or infinity": "NaNs or infinities",
     "division by zero": "divisions by zero",
+    "access outside a buffer": "accesses outside buffers",
 }
 MOST_LEADERS = 16
 
 
 def led_by(found: Sequence[Failure]) -> dict[int, Failure]:
     """For each report that can follow from an earlier one, by its place in `found`: the first that it can follow from."""
-    following = [at for at, one in enumerate(found) if one.kind in FOLLOWING]
+    following = [at for at, one in enumerate(found) if one.kind in FOLLOWING and one.kind != "bounds"]
+    garbled = _garbled(found)
     reached: list[tuple[Failure, Collection[int]]] = []
-    for one in found if following else ():
+    for number, one in enumerate(found if following else ()):
         known = len(reached) == MOST_LEADERS or _first(one, reached) is not None  # what that one reaches, the first one reaches too
         leads = one.kind in LEADING or (one.kind == "overflow" and bool(one.site.watched))
-        if leads and not known and not _is_misled(one, found):
+        if leads and not known and number not in garbled and not _is_misled(one, found):
             reached.append((one, _reached(one.facts, one.position)))
-    return {at: first for at in following if (first := _first(found[at], reached)) is not None}
+    return {**garbled, **{at: first for at in following if (first := _first(found[at], reached)) is not None}}
+
+
+def _garbled(found: Sequence[Failure]) -> dict[int, Failure]:
+    """Accesses outside memory whose index comes from memory, after a launch that read what a short fill or copy left."""
+    late = [at for at, one in enumerate(found) if one.kind == "bounds" and _read_for(one)]
+    short = [one for one in found if late and one.kind == "uninitialized" and partial_writes.why(one) is not None][:MOST_LEADERS]
+    reached = [(one, *_spread(one.facts, one.position)) for one in short]
+    return {
+        at: leader
+        for at in late
+        for leader, places, memory in reversed(reached)
+        if leader.facts is found[at].facts and found[at].position in places and _read_for(found[at]) & {*memory, _memory(leader)}
+    }
 
 
 def _first(one: Failure, reached: Sequence[tuple[Failure, Collection[int]]]) -> Failure | None:
@@ -83,13 +103,26 @@ def _read_for(f: Failure) -> set[int]:
     trees = [json.loads(one) for one in ways if one]
     if len(trees) < len(ways) or any(has(tree, "open") for tree in trees):
         table = uses(f.facts)
-        return {NO_BUFFER, *map(int, table["object"][(table["position"] == f.position) & ((table["how"] & READ) != 0)])}
+        mine = table[(table["position"] == f.position) & ((table["how"] & READ) != 0)]
+        return {NO_BUFFER, *(int(one["object"]) for one in mine if int(one["argument"]) not in _only_written(f))}
     return {_buffer(f, int(load[3])) for tree in trees for load in has(tree, "load")}
 
 
+def _only_written(f: Failure) -> set[int]:
+    """Arguments of the launch that the kernel never reads, as its source shows."""
+    launch = f.facts.launches.at_position(f.position)
+    names = f.facts.kernels.only_written(int(f.facts.launches.kernel_row[launch])) if launch is not None else ()
+    given = f.facts.launches.values(launch) if launch is not None else ()
+    return {int(one["index"]) for one in given if one["declared"] and one["declared"].name in names}
+
+
 def _reached(facts: Facts, position: int) -> Collection[int]:
-    """The launch, and later calls that use what it may have written, also through other launches. What the host has read back may decide
-    about every later call."""
+    return _spread(facts, position)[0]
+
+
+def _spread(facts: Facts, position: int) -> tuple[Collection[int], Collection[int]]:
+    """The launch, and later calls that use what it may have written, also through other launches; and what they may have written. What
+    the host has read back may decide about every later call."""
     table = uses(facts)
     later = table[table["position"] >= position]
     tainted: set[int] = set()
@@ -101,6 +134,6 @@ def _reached(facts: Facts, position: int) -> Collection[int]:
         places.add(at)
         written = {int(row["object"]) for row in rows if row["how"] & WRITE}
         if not written and all(row["argument"] < 0 for row in rows):
-            return places | set(map(int, later["position"][later["position"] > at]))
+            return places | set(map(int, later["position"][later["position"] > at])), tainted
         tainted |= written
-    return places
+    return places, tainted

@@ -15,7 +15,7 @@ from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts.accesses import WRITE
 from gpudx.kernel_checks import values
 from gpudx.model import Site
-from gpudx.text import plural
+from gpudx.text import listed, plural
 
 CAUSE = "out-of-bounds-access"
 COUNTED = re.compile(r"atom(?:ic)?_(?:inc|add|fetch_add\w*)\s*\(\s*&?\s*(?:\([^()]*\)\s*)?(\w+)\s*(\[)?")
@@ -113,10 +113,27 @@ def _passed(n: Numbers) -> Why | None:
             f"Argument {one.argument} `{one.label}` grows with each launch ({before}, {one.value:,} in launch {site.launch}), and "
             f"{n.name} stays at {n.held:,} elements."
         )
+        if replaced := _replaced(n):
+            names = listed([f"`{name}`" for name in replaced])
+            text += f" {names} {'was' if len(replaced) == 1 else 'were each'} replaced by a larger buffer; {n.name} was not."
+            return Why(CAUSE, text, (f"Grow {n.name} together with {names}: it is the only one that kept its buffer.",), n.allocated())
         more = f"`{one.label}` and what the launch adds to it" if one in starts else f"`{one.label}`"
         step = f"Before the launch, compare {more} with the size of {n.name}: a larger buffer is full some launches later."
         return Why(CAUSE, text, (step,), n.passed_at(one.argument))
     return None
+
+
+def _replaced(n: Numbers) -> list[str]:
+    """Other arguments that got a larger buffer after the first launch of the kernel; none unless all buffers like this one did."""
+    launches, row, sizes = n.f.facts.launches, n.launch, n.f.facts.objects.table["size"]
+    alike = [one for one in range(max(0, (row or 0) - MOST_EARLIER), row or 0) if launches.name(one) == launches.name(row or 0)]
+    if row is None or not alike:
+        return []
+    first, now = ({int(one["index"]): int(one["object"]) for one in launches.values(at)} for at in (alike[0], row))
+    names = {int(one["index"]): one["declared"].name for one in launches.values(row) if one["declared"]}
+    grown = [at for at, obj in now.items() if obj >= 0 and first.get(at, -1) >= 0 and sizes[obj] > sizes[first[at]]]
+    same = [at for at, obj in now.items() if obj >= 0 and first.get(at) == obj]
+    return [names[at] for at in grown if at in names] if same == [n.argument] else []
 
 
 def _grown(n: Numbers, one: Scalar) -> list[tuple[int, int]]:

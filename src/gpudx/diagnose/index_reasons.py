@@ -256,7 +256,7 @@ def _negative(n: Numbers) -> Why | None:
     part = next((t for s, t in summands(n.tree) if outer_loads(t) and values.value(t, n.solved) < 0), None)
     if part is not None and (loaded := _loaded(n, outer_loads(part)[0])):
         text = f"{loaded}, so the index is {n.index:,}."
-        return Why("out-of-bounds-access", text, _check_loaded(part), facts=_filled_by(n, outer_loads(part)[0]))
+        return Why("out-of-bounds-access", text, _check_loaded(part), facts=filled_by(n, outer_loads(part)[0]))
     part = _first_below_zero(n.tree, n.solved)
     source, place = values.text(part), n.place_of(part)
     at = f" ({shown_place(place)})" if place else ""
@@ -265,6 +265,31 @@ def _negative(n: Numbers) -> Why | None:
     shown = f"`{source}`" if len(source) <= 60 else "the index"
     step = f"Handle the work-items where {shown} is negative: clamp it to 0, or skip the access."
     return Why("out-of-bounds-access", text, (step,), line=place)
+
+
+def _remainder(n: Numbers) -> Why | None:
+    """The remainder of a negative number, where the next number that is congruent to it would stay inside."""
+    if n.tree is None or n.solved is None or n.index >= 0:
+        return None
+    for part in values.parts(n.tree):
+        core = bare(part)
+        if core[0] != "%":
+            continue
+        rest, by = values.value(core, n.solved), values.value(core[3], n.solved)
+        if rest >= 0 or by <= 0 or not 0 <= values.value(_put(n.tree, core, rest + by), n.solved) < n.held:
+            continue
+        modulus, place = values.text(core[3]), n.place_of(part)
+        at = f" ({shown_place(place)})" if place else ""
+        text = f"{equation(part, n.solved)}{at}: in OpenCL C, the remainder of a negative number is negative."
+        added = values.text(core[2] if values.value(core[2], n.solved) >= -by else core)
+        other = f", or compute it in uint, since {by:,} is a power of two" if not by & (by - 1) else ""
+        return Why("out-of-bounds-access", text, (f"Add the modulus: `({added} + {modulus}) % {modulus}`{other}.",), line=place)
+    return None
+
+
+def _put(tree: Tree, part: Tree, number: int) -> Tree:
+    """With a number in place of a part."""
+    return ["number", number] if tree is part else [_put(one, part, number) if isinstance(one, list) else one for one in tree]
 
 
 def _first_below_zero(tree: Tree, world: World) -> Tree:
@@ -281,12 +306,12 @@ def _index_from_memory(n: Numbers) -> Why | None:
         if loaded:
             assert n.solved is not None
             alone = n.solved.open[loads[0][1]] >= part.count
-            text = f"{loaded if alone else equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}."
-            return Why("out-of-bounds-access", text, _check_loaded(loads[0]), facts=_filled_by(n, loads[0]))
+            text = f"{loaded if alone else equation(part.tree, n.solved)}, and {n.name} has {part.counted}."
+            return Why("out-of-bounds-access", text, _check_loaded(loads[0]), facts=filled_by(n, loads[0]))
     return None
 
 
-def _filled_by(n: Numbers, load: Tree) -> tuple[str, ...]:
+def filled_by(n: Numbers, load: Tree) -> tuple[str, ...]:
     """ "clCreateBuffer at spmv.c:90 was the last to write argument 1 `idx`"."""
     given = {int(one["index"]): one for one in n.f.facts.launches.values(n.launch)} if n.launch is not None else {}
     row = int(given[load[3]]["object"]) if load[3] in given else -1
@@ -431,7 +456,7 @@ def _one_more(n: Numbers) -> Why | None:
             continue
         more, source = core[3][1], values.text(part.tree)
         text = (
-            f"{equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}, as many as {known.label}."
+            f"{equation(part.tree, n.solved)}, and {n.name} has {part.counted}, as many as {known.label}."
         )
         need = (part.count + more) * part.stride * n.element
         if more == 1 and _holds_ends(n):
@@ -550,12 +575,17 @@ def _needed(n: Numbers, argument: int) -> int | None:
 
 def extents(n: Numbers) -> dict[tuple[str, int], int]:
     """How many values each id has: of the global ones those that an argument counts, where the launch is rounded up from it."""
-    found = {one: last + 1 for one, last in _last_ids(n.world).items()}
+    found = launched(n)
     for axis in range(3):
         counted = [one.value for one in n.scalars if is_launched(n, one.value, axis)]
         if counted:
             found["get_global_id", axis] = min(counted)
     return found
+
+
+def launched(n: Numbers) -> dict[tuple[str, int], int]:
+    """How many values each id has in the launch."""
+    return {one: last + 1 for one, last in _last_ids(n.world).items()}
 
 
 def _last(tree: Tree, world: World) -> int | None:
@@ -604,7 +634,7 @@ def _too_many_items(n: Numbers) -> Why | None:
             continue
         extent, words = found
         axis = f" in dimension {bare(part.tree)[2]}" if n.world.ids["get_global_size", 1] > 1 else ""
-        launched = f"The launch has {extent:,} {words}{axis}, and {n.name} has {part.count:,} {part.unit}"
+        launched = f"The launch has {extent:,} {words}{axis}, and {n.name} has {part.counted}"
         if n.is_local:
             return _short_local(n, part, f"{launched}.", extent)
         known = n.named(part.count)
@@ -614,7 +644,7 @@ def _too_many_items(n: Numbers) -> Why | None:
         larger = [one for one in n.scalars if one.value > max(part.value, part.count)]
         needed = next((one for one in larger if is_launched(n, one.value, axis_of)), None)
         if known is None and needed is not None:
-            text = f"{needed.label} is {needed.value:,}, and {n.name} has {part.count:,} {part.unit}."
+            text = f"{needed.label} is {needed.value:,}, and {n.name} has {part.counted}."
             return _count_or_allocation(n, part, text, needed, axis_of)
         return _unguarded(n, part, launched, known)
     return None
@@ -648,7 +678,7 @@ def _id_is_outside(n: Numbers) -> Why | None:
         if least is None or guard is None or not part.count < guard.value <= n.world.ids["get_global_size", int(bare(least)[2])]:
             continue
         reached = f"`{values.text(least)}` goes up to {guard.value - 1:,} ({guard.label} is {guard.value:,})"
-        text = f"{reached}, and {n.name} has {part.count:,} {part.unit}."
+        text = f"{reached}, and {n.name} has {part.counted}."
         return _count_or_allocation(n, part, text, guard, int(bare(least)[2]))
     return None
 
@@ -751,7 +781,7 @@ def _unguarded(n: Numbers, part: Part, launched: str, known: Scalar | None) -> W
     guard = _guard_of(n, part.tree)
     if known and guard and guard.value > part.count:
         compared = f"`{variable}` is compared with {guard.label} ({guard.value:,})"
-        text = f"{compared}, and {n.name} has {part.count:,} {part.unit}, as many as {known.label}."
+        text = f"{compared}, and {n.name} has {part.counted}, as many as {known.label}."
         step = f"Compare `{variable}` with `{known.label}`, or allocate {guard.value:,} {part.unit} for {n.name}."
         return Why("out-of-bounds-access", text, (step,))
     if known:
@@ -826,7 +856,7 @@ def _loop(n: Numbers) -> Why | None:
             continue
         counter, is_counter = counters[0], bare(part.tree)[0] == "counter"
         known = n.named(part.count)
-        count = f"{n.name} has {part.count:,} {part.unit}" + (f" ({known.label} is {known.value:,})" if known else "")
+        count = f"{n.name} has {part.counted}" + (f" ({known.label} is {known.value:,})" if known else "")
         end = values.limit(counter, n.solved)
         if end is None:
             continue
@@ -861,7 +891,7 @@ def _anything(n: Numbers) -> Why | None:
     for part in n.parts:
         if n.solved is None or values.uniform(part.tree):
             continue
-        text = f"{equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}."
+        text = f"{equation(part.tree, n.solved)}, and {n.name} has {part.counted}."
         counters = has(part.tree, "counter")
         if counters and values.limit(counters[0], n.solved) is None:
             bound = f"{values.label(counters[0])} {counters[0][5]} {values.text(counters[0][4])}"
@@ -902,6 +932,7 @@ RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _wrapped,
     _below_zero,
     _wrapped_on_host,
+    _remainder,
     _negative,
     _index_from_memory,
     _float_as_count,

@@ -13,6 +13,7 @@ import numpy as np
 from gpudx.detectors.freed_while_in_use import freed_under
 from gpudx.diagnose import (
     aliased_arguments,
+    alignment_steps,
     build_options,
     endless_loops,
     followers,
@@ -26,6 +27,7 @@ from gpudx.diagnose import (
     race_reasons,
     row_overflows,
     shared_pools,
+    stale_reasons,
     tile_macros,
 )
 from gpudx.diagnose import kernel_check_reports as reports
@@ -53,8 +55,8 @@ from gpudx.text import capital, listed, plural, times
 ID = "kernel-check-"
 # The first that knows one.
 REASONS = (
-    row_overflows, other_structs, tile_macros, grown_counts, index_reasons, race_reasons, partial_writes, partial_launches, nan_reasons,
-    image_reasons,
+    stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, race_reasons, partial_writes, partial_launches,
+    nan_reasons, image_reasons,
 )  # fmt: skip
 MOST_NAMED = 4  # kernels
 NOT_WITH_BARRIERS = "with these checks, this driver does not run kernels correctly that return before a barrier or have one in a branch"
@@ -99,18 +101,24 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
             continue
         places.setdefault((failure.kind, failure.site), []).append(failure)
     for same in list(places.values())[:MOST]:
-        count = sum(one.count for one in found if _is_same_memory(one, same[0]))
+        count = 0 if _is_mixed(same[0], reported) else sum(one.count for one in found if _is_same_memory(one, same[0]))
         led = [found[at] for at, leader in leaders.items() if any(leader is one for one in same)]
         why = _why(same[0], _argument(same[0]))
         finding = _finding(same[0], count, len({(one.facts.trace.path, one.position) for one in same}), _with_later(same[0], why, found))
         if led:
-            finding = replace(finding, evidence=(*finding.evidence, Evidence(followers.sentence(led), (same[0].position + 1,))))
+            finding = _with_led(finding, same[0], led)
         sure: Attribution = "probable" if _makes_the_first_nan(same[0], found) else "unknown"
         if same[0].kind != "nan":
             yield finding
         else:
             made = replace(_after_infinity(finding, same[0], found), attribution=sure, because=NOT_A_NUMBER)
             yield _with_read(made, same[0]) if sure == "probable" else made
+
+
+def _with_led(finding: Finding, f: Failure, led: Sequence[Failure]) -> Finding:
+    """With what follows from it. An uninitialized number that became an index outside a buffer was used."""
+    causes = (*finding.causes, CAUSES["bounds"]) if any(one.kind == "bounds" for one in led) else finding.causes
+    return replace(finding, causes=causes, evidence=(*finding.evidence, Evidence(followers.sentence(led), (f.position + 1,))))
 
 
 def _with_read(finding: Finding, f: Failure) -> Finding:
@@ -165,6 +173,11 @@ def _is_same_memory(one: Failure, other: Failure) -> bool:
     """The same fault at the same memory, in the same launch, whichever line it is at."""
     same = (one.facts, one.kind, one.position, one.thing) == (other.facts, other.kind, other.position, other.thing)
     return same and (one.thing is not None or one.site == other.site)
+
+
+def _is_mixed(f: Failure, reported: Sequence[Failure]) -> bool:
+    """Did its place fail in another way, too? The kernel counts failures by place, so nobody knows how many were of this kind."""
+    return any((one.facts, one.site) == (f.facts, f.site) and one.kind != f.kind for one in reported)
 
 
 def _makes_the_first_nan(f: Failure, found: Sequence[Failure]) -> bool:
@@ -254,7 +267,7 @@ def _why(f: Failure, argument: int | None) -> Why | None:
 
 
 def _evidence(f: Failure, site: Site, count: int, launches: int, why: Why | None) -> Iterator[str]:
-    """What a reader can check: the element, the work-item, where it was launched, how often it happened."""
+    """What a reader can check: the element, the work-item, where it was launched, how often it happened (0: not known)."""
     yield f"work-item {_id(f, f.item)} (group {_id(f, f.group)}, local id {_id(f, f.local)}) {_reported(f)}"
     if f.other is not None:
         yield f"the work-items diverged at `{f.other.text}`, {_place(f.other)}"
@@ -270,10 +283,11 @@ def _evidence(f: Failure, site: Site, count: int, launches: int, why: Why | None
     if (given := index_reasons.passed(f)) is not None and not any(fact in given for fact in (why.facts if why else ())):
         yield given
     yield from _index_and_order(f)
-    if (same := _same_buffer(f)) is not None:
+    if (same := _same_buffer(f)) is not None and not (why and why.cause == aliased_arguments.OVERLAP):
         yield shared_pools.ranges(f, same) or f"argument {same} is the same buffer"
     least = "at least " if f.kind == "image" and not f.writes else ""  # they stop counting early (kernel_checks/prelude.py)
-    yield f"{_launched(f, site)}; it happened {least}{times(count)}{_elsewhere(launches)}"
+    happened = f"; it happened {least}{times(count)}{_elsewhere(launches)}" if count else ""
+    yield f"{_launched(f, site)}{happened}"
 
 
 def _late_writer(f: Failure, argument: int | None) -> Site | None:
@@ -303,6 +317,8 @@ def _steps(f: Failure) -> Iterator[str]:
     is_local = f.thing is not None and "local" in (f.thing.kind, f.thing.space)
     if f.kind == "loop":
         yield from _ends_of_loop(f)
+    elif f.kind == "alignment":
+        yield from alignment_steps.steps(f)
     elif f.kind == "barrier" and f.other is not None:
         only = f"only the work may depend on `{f.other.text}`, not the way to the barrier"
         yield f"Let every work-item of the group reach the barrier: {only}."

@@ -14,7 +14,7 @@ from math import prod
 from typing import Any
 
 from gpudx.diagnose.access_numbers import Numbers, Scalar, Why, bare, has, is_launched, shown_place, summands
-from gpudx.diagnose.index_reasons import extents
+from gpudx.diagnose.index_reasons import extents, launched
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts.accesses import MAY, WRITE
 from gpudx.kernel_checks import values
@@ -63,7 +63,9 @@ def why(f: Failure) -> Why | None:
     if f.kind != "uninitialized" or thing is None or thing.kind != "argument" or thing.space != "global" or not thing.element:
         return None
     found = _reaches(f)
-    if not found or any(one.bytes > f.offset for one in found):
+    if any(one.bytes > f.offset for one in found):
+        return _gap(f, found)
+    if not found:
         return None
     furthest = max(reversed(found), key=lambda one: one.bytes)
     return _sentence(f, furthest, only=len({one.numbers.launch for one in found}) == 1)
@@ -82,7 +84,7 @@ def _sentence(f: Failure, reach: Reach, only: bool) -> Why:
     goes = f"`{reach.place.text}` ({line}) goes up to element {reach.last:,}{wide}"
     text = f"{wrote}, at most {written:,} of {plural(held, 'element')}: {goes}."
     if (short := _short_dimension(reach)) is not None:
-        return Why("read-before-write", text, (short[1],), site, (short[0],))
+        return Why(short.cause, text, (short.step,), site, (short.text,))
     rest = held - written
     step = f"Launch enough work-items of {site.kernel} for all {held:,} elements, or write the rest of `{f.thing.name}` otherwise."
     if 0 < rest < each:
@@ -101,15 +103,52 @@ def _launched(reach: Reach) -> str:
     return f"launch {launch} started {shape} work-items, and each writes {plural(n.element, 'byte')} at a time"
 
 
-def _short_dimension(reach: Reach) -> tuple[str, str] | None:
-    """A dimension of the launch that is smaller than what a guard allows, and what to do about it: often two are exchanged."""
+def _gap(f: Failure, found: list[Reach]) -> Why | None:
+    """An element that the launches leave out although they write elements behind it: the end of a row, with a launch that is too narrow."""
+    if any(_writes_at(one, f.offset) for one in found):
+        return None
+    shorts = [(one, short) for one in found if (short := _short_dimension(one)) is not None]
+    if len({one.numbers.launch for one, _ in shorts}) != 1:
+        return None
+    reach, short = shorts[0]
+    site = f.facts.sites.at(reach.numbers.f.position)
+    line = shown_place((reach.place.file, reach.place.line))
+    who = "the only one that wrote it before" if len({one.numbers.launch for one in found}) == 1 else "which wrote some of it before"
+    left = f"Kernel {site.kernel} (launch {site.launch}), {who}, left this element out: `{reach.place.text}` ({line})"
+    return Why(short.cause, f"{left}; {short.text}.", (short.step,), site)
+
+
+def _writes_at(reach: Reach, offset: int) -> bool:
+    """May one of the launch's work-items write this byte? True where that is not known."""
+    n, tree, room = reach.numbers, json.loads(reach.place.index), launched(reach.numbers)
+    limits = _limits(n, reach.place)
+    for one in values.parts(tree):
+        limit = limits.get(values.label(one)) if one[0] == "named" else None
+        core = bare(one)
+        if limit is not None and core[0] == "id":
+            key = core[1], int(core[2])
+            room[key] = max(min(room.get(key, 0), limit[0] + 1), 1)
+    return values.reached(tree, offset // n.element, n.world, room) is not False
+
+
+@dataclass(frozen=True)
+class Short:
+    """A dimension of a launch with fewer work-items than its guard allows, and what to do about it."""
+
+    text: str
+    step: str
+    cause: str = "read-before-write"
+
+
+def _short_dimension(reach: Reach) -> Short | None:
+    """Often two are exchanged, or the size was rounded down to whole groups."""
     n, limits = reach.numbers, _limits(reach.numbers, reach.place)
     tree = json.loads(reach.place.index)
     short = []
     for one in values.parts(tree):
         limit = limits.get(values.label(one)) if one[0] == "named" else None
         axes = {int(part[2]) for part in has(one, "id") if part[1] in ("get_global_id", "get_group_id")}
-        most = values.largest(one, n.world, extents(n)) if limit is not None and len(axes) == 1 else None
+        most = values.largest(one, n.world, launched(n)) if limit is not None and len(axes) == 1 else None
         if limit is not None and most is not None and most + 1 < limit[1].value:
             short.append((values.label(one), most, limit[1], axes.pop()))
     if len(short) != 1:
@@ -119,10 +158,18 @@ def _short_dimension(reach: Reach) -> tuple[str, str] | None:
     text = f"`{name}` goes up to {most:,} there, and {count.label} is {count.value:,}: the launch has {shape} work-items"
     others = [one for _, one in limits.values() if one != count]
     other = next((at for at in range(3) if at != axis and is_launched(n, count.value, at)), None)
-    if other is None or not any(is_launched(n, one.value, axis) for one in others):
-        return text, f"Launch {count.value:,} work-items in dimension {axis}."
+    swapped = [one for one in others if is_launched(n, one.value, axis)]
+    if other is None or not swapped:
+        rounded = most + 1 == n.world.ids["get_global_size", axis] and count.value - most <= n.world.ids.get(("get_local_size", axis), 0)
+        up = ", and let its guard skip what is too much: the number was rounded down to whole groups" if rounded else ""
+        step = f"Launch {'at least ' if rounded else ''}{count.value:,} work-items in dimension {axis}{up}."
+        return Short(text, step)
     first, second = sorted((axis, other))
-    return text, f"Swap dimensions {first} and {second} of the global size: `{name}` needs {count.value:,} work-items in dimension {axis}."
+    step = (
+        f"Swap dimensions {first} and {second} of the global size: `{name}` needs {count.value:,} work-items in dimension {axis}. If the"
+        f" launch is right, swap {count.label} and {swapped[0].label}."
+    )
+    return Short(text, step, "argument-order")
 
 
 def _reaches(f: Failure) -> list[Reach]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from math import prod
 
 from gpudx.diagnose.access_numbers import Numbers, Scalar, Why, bare, has, is_launched
+from gpudx.diagnose.index_reasons import filled_by
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.kernel_checks import values
 from gpudx.kernel_checks.plan import ATOMICALLY, READ, WRITE, Site
@@ -136,7 +137,7 @@ def why(f: Failure) -> Why | None:
     race = of(f)
     if race is None:
         return None
-    return _same_element(race) or _missing_barrier(race) or _two_places(race)
+    return _same_element(race) or _same_data(race) or _missing_barrier(race) or _two_places(race)
 
 
 def _met(race: Race) -> str:
@@ -229,6 +230,24 @@ def _groups(race: Race) -> int:
     if any(one is None for one in counts):
         return MANY_GROUPS
     return int(counts[0] or 1) * int(counts[1] or 1) * int(counts[2] or 1)
+
+
+def _same_data(race: Race) -> Why | None:
+    """One statement that only writes, at an index that both work-items have from memory: each write replaces the other."""
+    n, f = race.n, race.f
+    if n.tree is None or f.reads or not race.wrote or not race.is_same_place:
+        return None
+    read = next((values.label(one) for one in has(n.tree, "load", "open") if "[" in values.label(one)), None)
+    if read is None:
+        return None
+    loads = [one for one in has(n.tree, "load") if int(one[3]) >= 0]
+    source = f", read from argument {loads[0][3]} `{read.partition('[')[0].strip()}`" if loads else ", which it read from memory"
+    text = f"Both work-items write element {n.index:,}: `{read}`{source}, gives them the same index."
+    step = (
+        f"Check the values that `{read}` is computed from: no two work-items may get the same index. An atomic function does not help, as"
+        " one of the two values would be lost."
+    )
+    return Why("race-in-kernel", text, (step,), facts=filled_by(n, loads[0]) if loads else ())
 
 
 # ---- one statement, one element, two work-items ----
@@ -329,7 +348,7 @@ def _stride_against_range(race: Race, fast: int, slow: int, stride: int, partner
         f"{what} is {n.index:,} for work-items {shown(race.f.item)} and {shown(partner)}: {row}, and the launch has"
         f" {count:,} work-items in dimension {fast}."
     )
-    text = text[0].upper() + text[1:]
+    text = capital(text)
     rows = len(_extent(race, slow))
     across = [one for one in n.scalars if given and one != given and one.value == count]
     if given and across and (given.value == rows or is_launched(n, given.value, slow, least=2)):

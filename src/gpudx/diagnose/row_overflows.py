@@ -14,6 +14,7 @@ from gpudx.diagnose.race_reasons import Race
 from gpudx.kernel_checks import values
 from gpudx.kernel_checks.formulas import Tree
 from gpudx.kernel_checks.values import World
+from gpudx.text import capital
 
 CAUSE = "out-of-bounds-access"
 COUNTER = re.compile(r"atom(?:ic)?_(?:inc|add|fetch_add\w*)\s*\(\s*&?\s*(.*?\])")  # with the element that counts
@@ -107,5 +108,5 @@ def _counted_past_row(n: Numbers) -> Why | None:
         text = f"{given}, and `{slot}` is {stride:,} or more for one of the two: `{counted[1]}` counts past the row."
         step = f"Skip the work-items where `{slot}` is not less than `{label}`, or make the rows longer than the largest `{counted[1]}`."
         argument = bare(by)[1] if bare(by)[0] == "argument" else -1
-        return Why(CAUSE, text[0].upper() + text[1:], (step,), n.passed_at(argument) if argument >= 0 else None, (fact,))
+        return Why(CAUSE, capital(text), (step,), n.passed_at(argument) if argument >= 0 else None, (fact,))
     return None

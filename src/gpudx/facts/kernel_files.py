@@ -1,8 +1,9 @@
 """Where the text that a program gave the driver is in the user's own files: in a .cl file, or in the strings of a C, C++ or Python source.
 
 A line of the text is of little use to whoever wrote `"  tmp[lid] += tmp[lid - d];\n"` at scan.c:23. Files are compared with the text line
-by line and without white space, so that literals on many lines, raw strings and macros that make strings of code all fit. A line that
-was put together (a format, an f-string) lies between its neighbours. Where more than one place fits, the nearest file is given: one that
+by line and without white space, so that literals on many lines, raw strings and macros that make strings of code all fit. Of
+strings between #if and #endif, those of the branch that fits count. A line that was put together (a format, an f-string) lies between its
+neighbours. Where more than one place fits, the nearest file is given: one that
 makes programs or launches, else one beside it, else one in a folder below; none where two are as near.
 """
 
@@ -11,10 +12,10 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -27,6 +28,8 @@ HOST = frozenset(".c .cc .cpp .cxx .c++ .cu .h .hh .hpp .hxx .hip .inc .inl .py 
 DEVICE = frozenset(".cl .clh .ocl .opencl .cuh".split())
 MOST_CALLS = 16  # whose lines are looked at
 MOST_FILES, MOST_BYTES, MOST_FOLDERS = 400, 1_000_000, 40
+PREPROCESSED = HOST - frozenset(".py .pyx .rs .jl .java .go".split())
+DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b")
 LEAST = 8  # characters of a line that say something; `}` is everywhere
 CERTAIN = 24  # characters in a row that are not there by chance
 WHITE = re.compile(r"\s+")
@@ -46,6 +49,22 @@ class Piece:
 
     line: int
     text: str
+
+
+@dataclass(frozen=True)
+class Branches:
+    """The lines of #if, #elif and #else between which strings stand, and of #endif. `total`: one branch is always taken."""
+
+    lines: tuple[int, ...]
+    total: bool
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a file says, in one of the ways to read it."""
+
+    pieces: tuple[Piece, ...]
+    branches: tuple[Branches, ...] = ()  # inner ones first
 
 
 @dataclass(frozen=True)
@@ -122,11 +141,36 @@ def _readings_of(text: str, folders: tuple[str, ...], first: tuple[str, ...]) ->
     whole = _packed(text).text
     found: list[tuple[str, Sequence[Piece], list[int]]] = []
     for path in _files(folders, first):
-        for pieces in _readings(path):
+        for reading in _readings(path):
+            pieces = _chosen(reading, whole)
             fitting = [at for at, piece in enumerate(pieces) if piece.text in whole]
             if any(len(pieces[at].text) >= LEAST for at in fitting):
                 found.append((path, pieces, fitting))
     return found
+
+
+def _chosen(reading: Reading, whole: str) -> Sequence[Piece]:
+    """Without the pieces of branches that were not compiled: between their neighbours in the file, only one branch fits the text."""
+    pieces: Sequence[Piece] = reading.pieces
+    for one in reading.branches:
+        parts = [_between_lines(pieces, begin, end) for begin, end in pairwise(one.lines)]
+        if not any(parts):
+            continue
+        before = next((piece for piece in reversed(pieces) if piece.line <= one.lines[0]), None)
+        behind = next((piece for piece in pieces if piece.line >= one.lines[-1]), None)
+        head, tail = before.text if before else "", behind.text if behind else ""
+        said = ["".join(piece.text for piece in part) for part in (*parts, *([] if one.total else [[]]))]
+        fits = [at for at, text in enumerate(said) if head + text + tail in whole]
+        fits = fits or [at for at, text in enumerate(said) if head + text in whole]
+        if len(fits) == 1:
+            kept = {piece.line for piece in parts[fits[0]]} if fits[0] < len(parts) else set()
+            dropped = {piece.line for part in parts for piece in part} - kept
+            pieces = [piece for piece in pieces if piece.line not in dropped]
+    return pieces
+
+
+def _between_lines(pieces: Sequence[Piece], begin: int, end: int) -> list[Piece]:
+    return [piece for piece in pieces if begin < piece.line < end]
 
 
 def _column(row: str, shown: str, nth: int) -> int:
@@ -173,20 +217,39 @@ def _is_source(entry: os.DirEntry[str]) -> bool:
 
 
 @cache
-def _readings(path: str) -> tuple[tuple[Piece, ...], ...]:
+def _readings(path: str) -> tuple[Reading, ...]:
     """A file as its strings, and as it stands."""
     try:
         with open(path, "rb") as file:
             text = file.read(MOST_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError:
         return ()
-    as_it_is = tuple(_pieces(enumerate(text.split("\n"), 1)))
-    if os.path.splitext(path)[1].lower() in DEVICE:
+    as_it_is = Reading(tuple(_pieces(enumerate(text.split("\n"), 1))))
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix in DEVICE:
         return (as_it_is,)
     strings = _literals(text)
+    branches = tuple(_branches(text, strings)) if suffix in PREPROCESSED else ()
     formats = {line: one.replace("{{", "{").replace("}}", "}") for line, one in strings.items()}
     read = (strings, formats) if formats != strings else (strings,)
-    return (*(tuple(_pieces(sorted(one.items()))) for one in read), as_it_is)
+    return (*(Reading(tuple(_pieces(sorted(one.items()))), branches) for one in read), as_it_is)
+
+
+def _branches(text: str, strings: Mapping[int, str]) -> Iterator[Branches]:
+    """Those of the host's preprocessor: a directive inside a string is the kernel's."""
+    open_: list[tuple[list[int], list[str]]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        found = DIRECTIVE.match(line)
+        if found is None or "#" in strings.get(number, ""):
+            continue
+        if found[1] in ("if", "ifdef", "ifndef"):
+            open_.append(([number], []))
+        elif open_:
+            open_[-1][0].append(number)
+            open_[-1][1].append(found[1])
+        if found[1] == "endif" and open_:
+            lines, words = open_.pop()
+            yield Branches(tuple(lines), "else" in words)
 
 
 def _pieces(lines: Iterable[tuple[int, str]]) -> Iterator[Piece]:

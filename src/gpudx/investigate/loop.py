@@ -35,7 +35,7 @@ from gpudx.investigate.verdicts import CONFIRMING, judge
 from gpudx.lab.trials import Interrupted
 from gpudx.model import Diagnosis, Failure, FailureClass, Investigation, Row, Stop, Trial
 from gpudx.model.diagnosis import OutcomeName
-from gpudx.text import plural
+from gpudx.text import capital, plural
 
 CONFIDENCE = 0.99
 PLAIN_SHARE = 0.5  # of the budget that may go into plain runs, once it has failed twice
@@ -375,7 +375,7 @@ def _standings(table: tuple[Row, ...]) -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    return f"{capital(text)}." if text else ""
 
 
 def _advice(stopped: Stop, plain: Observed) -> str:

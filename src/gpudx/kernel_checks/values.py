@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
+from math import prod
 from typing import TypeVar
 
 from gpudx.kernel_checks.formulas import APART, SIZES, Tree
@@ -241,6 +242,29 @@ def largest(tree: Tree, world: World, extents: Mapping[tuple[str, int], int]) ->
         found.append(_or_none(tree, replace(world, ids={**world.ids, **at}, open=opened)))
     known = [one for one in found if one is not None]
     return max(known) if len(known) == len(found) else None
+
+
+def reached(tree: Tree, index: int, world: World, extents: Mapping[tuple[str, int], int]) -> bool | None:
+    """Does some work-item have this value, or some iteration? None where the source leaves that open. All ids but the one with the most
+    values are tried; the tree has to grow in equal steps with that one."""
+    tree = _folded(tree, world)
+    if not all(map(_is_monotone, _computed(tree))) or _left_open(tree, replace(world, open={})):
+        return None
+    used = {(one[1], one[2]) for one in _computed(tree) if one[0] == "id" and one[1] not in SIZES}
+    ids = sorted(used, key=lambda one: extents.get(one, 0))
+    if not ids or not used <= set(extents) or prod(extents[one] for one in ids[:-1]) > MOST_TRIED // 10:
+        return None
+    last, count = ids[-1], extents[ids[-1]]
+    for rest in product(*(range(extents[one]) for one in ids[:-1])):
+        known = {**world.ids, **dict(zip(ids[:-1], rest, strict=True))}
+        ends = (0, min(1, count - 1), count - 1)
+        first, second, end = (_or_none(tree, replace(world, ids={**known, last: one})) for one in ends)
+        if first is None or second is None or end is None or end - first != (second - first) * (count - 1):
+            return None
+        step = second - first
+        if index == first or (step and not (index - first) % step and 0 <= (index - first) // step < count):
+            return True
+    return False
 
 
 def _is_monotone(tree: Tree) -> bool:

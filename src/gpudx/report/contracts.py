@@ -7,7 +7,7 @@ from collections import Counter
 from gpudx.model import Case, Evidence, Finding, Verdict
 from gpudx.report.blocks import Block, Bullets, Outline, Paragraph, Section
 from gpudx.report.verdict import Tone
-from gpudx.text import plural
+from gpudx.text import capital, plural
 
 BROKEN = "contract-violated"
 
@@ -50,7 +50,7 @@ def _blocks(verdict: Verdict) -> tuple[Block, ...]:
     expected = "; ".join(one.text for one in verdict.hypothesis.predicts)
     left_out = tuple(f"Not counted: {_fact(one)}" for one in verdict.not_counted)
     items = (*map(_fact, verdict.counted), *left_out)
-    text = (Paragraph(f"{claim[:1].upper()}{claim[1:]}. {verdict.reason}"), Paragraph(f"Expected: {expected}."))
+    text = (Paragraph(f"{capital(claim)}. {verdict.reason}"), Paragraph(f"Expected: {expected}."))
     return (*text, Bullets(items)) if items else text
 
 

@@ -52,6 +52,7 @@ CHECKS = {
     "checked": ("bounds", "uninitialized reads", "races", "barriers"),
     "oclgrind": ("bounds", "races"),
 }
+LOOPS, OF_LOOPS = "checked-loops", ("loops", "bounds", "barriers")
 NARROWED = "sanitizer-narrowed"  # a finding: the tool looked at launches of one kernel only
 KERNEL_CHECKS = re.compile(r"kernel checks \((.*)\)")
 INSIDE = {"bounds": "bounds", "uninit": "uninitialized reads", "races": "races", "barriers": "barriers"}
@@ -551,15 +552,22 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
     kinds = {kind for one in ran for kind in (one.experiment, *one.ways.kinds)}
     working = [kind for kind in CHECKS if kind in kinds and not any(kind in name for name in dead)]
     checked = list(dict.fromkeys([*(what for kind in working for what in CHECKS[kind]), *_inside_kernels(case)]))
+    of = "the kernel that hung" if LOOPS in kinds and not checked else _narrowed(case)
+    checked = checked or (list(OF_LOOPS) if LOOPS in kinds else [])
     if checked:
-        kernel = next((dict(one.facts)["kernel"] for one in case.findings if one.id == NARROWED), "")
-        yield f"checked: {', '.join(checked)}" + (f" (only launches of {kernel})" if kernel else "")
+        yield f"checked: {', '.join(checked)}" + (f" (only {of})" if of else "")
     if checked and unchecked_images(case):
-        yield "of images, only 2D coordinates were checked" if "bounds" in _inside_kernels(case) else "images were not checked"
+        inside = "checked" in working or "bounds" in _inside_kernels(case)
+        yield "of images, only 2D coordinates were checked" if inside else "images were not checked"
     yield from (one.blind for one in case.instruments if KERNEL_CHECKS.match(one.name) and "ran without checks" in one.blind)
     left = [one for one in INSIDE_KERNELS if one not in checked]
     if left:
         yield f"unchecked in kernels: {', '.join(left)}"
+
+
+def _narrowed(case: Case) -> str:
+    kernel = next((dict(one.facts)["kernel"] for one in case.findings if one.id == NARROWED), "")
+    return f"launches of {kernel}" if kernel else ""
 
 
 def _inside_kernels(case: Case) -> Iterator[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Sequence
 
 MOST_NAMED = 3
+IDENTIFIER = re.compile(r"[a-z]+[A-Z]|[A-Za-z]*_\w")
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:
@@ -19,8 +21,8 @@ def listed(names: Sequence[str]) -> str:
 
 
 def capital(text: str) -> str:
-    """With a capital first letter."""
-    return text[:1].upper() + text[1:]
+    """With a capital first letter, but for names of code: clFinish, cuMemAlloc, my_kernel."""
+    return text if IDENTIFIER.match(text) else text[:1].upper() + text[1:]
 
 
 def times(count: int) -> str:

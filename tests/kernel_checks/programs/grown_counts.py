@@ -19,6 +19,11 @@ __kernel void scatter(__global const int *keys, __global int *sorted, volatile _
   sorted[at] = get_global_id(0);
 }
 __kernel void add(__global int *log, uint first) { log[first + get_global_id(0)] = 1; }
+__kernel void emit(__global int *place, __global int *speed, uint first) {
+  uint i = first + get_global_id(0);
+  place[i] = 1;
+  speed[i] = 2;
+}
 __kernel void once(__global int *out, uint first) { out[first + get_global_id(0)] = 1; }
 """
 N = 100
@@ -45,6 +50,12 @@ def main(right: bool) -> None:
     log = memory(np.zeros(N))
     for launch in range(5 if right else 6):
         made.add(queue, (20,), None, log, np.uint32(20 * launch))
+    place, speed = memory(np.zeros(40)), memory(np.zeros(40))
+    for launch in range(4):
+        if launch == 2:
+            place = memory(np.zeros(80))
+            speed = memory(np.zeros(80)) if right else speed
+        made.emit(queue, (20,), None, place, speed, np.uint32(20 * launch))
     if not right:
         made.once(queue, (20,), None, memory(np.zeros(N)), np.uint32(90))
     queue.finish()

@@ -46,6 +46,33 @@ __kernel void probing(__global const float *k, __global float *o, int n) {
   }
   o[0] = at;
 }
+__kernel void hopping(__global const float *k, __global float *o, int n) {
+  int at = 0;
+  for (;;) {
+    float found = k[at];
+    if (RIGHT ? found > 50 : found == 3) break;
+    at = (at + 4) % n;
+  }
+  o[0] = at;
+}
+__kernel void filling(__global float *k, __global float *o, int n) {
+  int at = 0;
+  for (;;) {
+    if (k[at] == (RIGHT ? 5 : -1)) { k[at] = 1; break; }
+    if (++at == n) at = 0;
+  }
+  o[0] = at;
+}
+__kernel void wandering(__global const float *k, __global float *o, int n) {
+  int at = 0;
+  for (;;) {
+    float found = k[at];
+    if (RIGHT ? found > 50 : found < 0) break;
+    if (found > 10) at = (at + 3) % n;
+    else at = (at + 1) % n;
+  }
+  o[0] = at;
+}
 __kernel void long_one(__global const float *k, __global float *o, int n) {
   float s = 0;
   for (int i = 0; i < 6000000; ++i) s += k[i % n];

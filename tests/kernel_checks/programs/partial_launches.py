@@ -20,6 +20,16 @@ __kernel void moved(__global float *v, __global const float *g, float by) { int 
 __kernel void in_place(__global const float *a, __global float *o) { int i = get_global_id(0); o[i] = a[i] * 3; }
 __kernel void padded(__global float *o, int n) { int i = get_global_id(0); if (i >= n) o[i] = 0; }
 __kernel void tail(__global const float *a, __global float *o, int n) { int i = get_global_id(0); o[i] = a[n + i]; }
+__kernel void framed(__global float *o, int width, int height) {
+  int x = get_global_id(0), y = get_global_id(1);
+  if (x >= width || y >= height) return;
+  o[y * width + x] = x;
+}
+__kernel void toned(__global const float *a, __global float *o, int n) { int i = get_global_id(0); if (i < n) o[i] = a[i] + 1; }
+__kernel void floored(__global float *o, int n) { int i = get_global_id(0); if (i < n) o[i] = i; }
+__kernel void added(__global const float *a, __global float *o, int n) { int i = get_global_id(0); if (i < n) o[i] = a[i] + 1; }
+__kernel void spread(__global float *o, int n) { int i = get_global_id(0); if (i < n) o[2 * i] = i; }
+__kernel void near(__global const float *a, __global float *o, int step) { int i = get_global_id(0); o[i] = a[step * i]; }
 """
 N = 707
 
@@ -35,8 +45,8 @@ def main(right: bool) -> None:
     def full(count: int) -> cl.Buffer:
         return cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.ones(count, np.float32))
 
-    def run(name: str, shape: tuple[int, ...], *arguments: object) -> None:
-        getattr(made, name)(queue, shape, None, *(np.int32(one) if isinstance(one, int) else one for one in arguments))
+    def run(name: str, shape: tuple[int, ...], *arguments: object, group: tuple[int, ...] | None = None) -> None:
+        getattr(made, name)(queue, shape, group, *(np.int32(one) if isinstance(one, int) else one for one in arguments))
 
     short = empty(N)
     run("by_four", (N // 4,), full(N), short)
@@ -53,6 +63,16 @@ def main(right: bool) -> None:
     ends = empty(256)
     run("padded", (256,), ends, 200)
     run("tail", (56,), ends, empty(56), 200)
+    frame = empty(50 * 30)
+    run("framed", (56, 32) if right else (32, 56), frame, 50, 30, group=(8, 8))
+    run("toned", (1500,), frame, empty(1500), 1500)
+    row = empty(1000)
+    run("floored", (1024,) if right else (960,), row, 1000, group=(64,))
+    run("added", (1000,), row, empty(1000), 1000)
+    # Every other element is left out by design; the reader is what is wrong.
+    wide = empty(256)
+    run("spread", (128,), wide, 128)
+    run("near", (128,), wide, empty(128), 2 if right else 1)
     queue.finish()
 
 

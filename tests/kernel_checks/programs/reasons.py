@@ -187,6 +187,15 @@ __kernel void banked(__global float *o, __local float *t) {
   barrier(CLK_LOCAL_MEM_FENCE);
   o[get_global_id(0)] = t[l + (l >> 4)];
 }
+__kernel void echoed(__global const float *ring, __global const int *late, __global float *o, int cap) {
+  int i = get_global_id(0);
+  int tap = RIGHT ? (i - late[0] + cap) % cap : (i - late[0]) % cap;
+  o[i] = ring[tap];
+}
+__kernel void leftmost(__global const float *a, __global float *o, int n) {
+  int i = get_global_id(0);
+  o[i] = a[RIGHT ? i % n : (i - 30) % n - 200];
+}
 """
 
 
@@ -257,6 +266,8 @@ def main(right: bool) -> None:
     cache = memory(4 * 64 * 32)
     run("kept", (32 if right else 128, 64), None, cache, 32 if right else 128, 3, 64)
     run("scored", (256,), (64,), cache, memory(256), 32)
+    run("echoed", (64,), None, memory(128), memory(1, np.int32, 100), memory(64), 128)
+    run("leftmost", (64,), None, memory(64), memory(64), 64)
     run("planes", (1024,), (64,), memory(3 * 1000), 1000)
     run("banked", (256,), (64,), memory(256), cl.LocalMemory(4 * (67 if right else 64)))
     queue.finish()
