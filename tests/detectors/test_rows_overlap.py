@@ -5,7 +5,8 @@ from __future__ import annotations
 from support.detecting import Look, Make
 from support.synthetic import GLOBAL, Arg, World
 
-from gpudx.model import Finding
+from gpudx.diagnose import diagnose
+from gpudx.model import Finding, Outcome
 
 ID, ROWS, WIDTH = "rows-overlap", 40, 192
 
@@ -44,7 +45,7 @@ def test_rows_that_overlap_in_a_buffer_for_all_of_them(world: Make, look: Look) 
     texts = [one.text for one in finding.evidence]
     assert texts[0].startswith("the buffer has 7,680 bytes = 40 x 192") and "the last 1,248 bytes" in texts[1]
     assert texts[2].startswith("160 = 40 x 4, the number of rows times 4 bytes; a row has 48 values")
-    assert finding.certainty == "inferred"
+    assert diagnose([finding], Outcome("passed", ""))[0].status == "likely", "overlapping copies may be meant"
 
 
 def test_copies_that_overlap_on_purpose_are_not(world: Make, look: Look) -> None:

@@ -216,8 +216,8 @@ def _in_ring(facts: Facts, ring: list[Opened]) -> str:
 
 
 def _open_ring(facts: Facts, ring: list[Opened]) -> tuple[str, ...]:
-    last = ring[-1]
-    return (f"Remove one wait of the circle, for example that of {placed(site_of(facts, last.behind))} for {_short(facts, last.waits_for)}.",)
+    waits, event = placed(site_of(facts, ring[-1].behind)), _short(facts, ring[-1].waits_for)
+    return (f"Remove one wait of the circle, for example that of {waits} for {event}.",)
 
 
 def _apart(facts: Facts, circle: Circle) -> tuple[str, ...]:

@@ -116,8 +116,8 @@ def _finding(facts: Facts, one: _Mapped, thread: HostThread) -> Finding:
     return Finding(
         id=ID,
         severity="error",
-        message=f"The program hung in its own code: a loop waits for mapped memory ({label}) to change, and no command is left that changes "
-        f"it: {last}.",
+        message=f"The program hung in its own code: a loop waits for mapped memory ({label}) to change, and no command is left that "
+        f"changes it: {last}.",
         evidence=tuple(_evidence(facts, one, thread, writers)),
         site=replace(site, source=thread.source, through=None, host_stack=thread.stack),
         others=(site, *(facts.sites.at(p) for p in writers[-1:])),

@@ -93,7 +93,8 @@ def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
     """The causes of the failure that was looked for, best first."""
     entries = best_entries(state)
     seen = observed(state.trials)
-    told = _without_guesses([*(met.likely(one, seen) for one in _judged(state, entries)), *_untested(state, entries)], ruled_out(state.trials))
+    judged = [met.likely(one, seen) for one in _judged(state, entries)]
+    told = _without_guesses([*judged, *_untested(state, entries)], ruled_out(state.trials))
     if state.symptom == "hang":
         told = [_with_more_time(one, state) for one in told]
     if state.symptom == "no failure":

@@ -64,7 +64,7 @@ def of_pair(name: str, seen: Mapping[str, Observed]) -> Met | None:
 
 
 def likely(entry: Diagnosis, seen: Mapping[str, Observed]) -> Diagnosis:
-    """The entry of an order finding that no rate has decided in the time there was, where runs in which its operations meet speak for it."""
+    """The entry of an order finding that no rate has decided in the time, where runs in which its operations meet speak for it."""
     for name in seen if entry.status == "inconclusive" else ():
         where = of_pair(name, seen)
         if where and where.marks & set(entry.findings) and where.is_enough(SOME):
