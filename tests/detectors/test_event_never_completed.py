@@ -134,6 +134,34 @@ def test_a_callback_that_completed_nothing_makes_no_circle(world: Make, look: Lo
     assert finding.causes == (ID,)
 
 
+def _gates(world: World, *, crossed: bool) -> None:
+    """Two queues: the launch in each opens, by a callback, a gate that is given to the other as user data."""
+    near, far, done, token, function = _user_event(world), _user_event(world), 0x5000, 0x6000, 0x400100
+    other = world.create("clCreateCommandQueue", context=world.context, device=world.device)
+    _launch(world, *([far] if crossed else []), event=done)
+    world.call("clSetEventCallback", event=done, notify=function, data=near)
+    _launch(world, near, event=token, queue=other)
+    world.call("clSetEventCallback", event=token, notify=function, data=far if crossed else 0)
+    _finish(world)
+
+
+def test_two_queues_that_wait_for_each_other_through_callbacks(world: Make, look: Look) -> None:
+    process = world()
+    _gates(process, crossed=True)
+    found = look(process, "timeout", **TIMEOUT)
+    (finding,) = _of(found)
+    assert finding.causes == ("circular-wait",) and finding.message.count("is completed by a callback of clEnqueueNDRangeKernel") == 2
+    assert finding.site is not None and finding.site.call == "clEnqueueNDRangeKernel"
+    assert any(step.startswith("Remove one wait of the circle") for step in finding.steps)
+    assert diagnose(found, Outcome("timeout", ""))[0].cause == "circular-wait"
+
+
+def test_gates_that_one_queue_opens_for_another_make_no_circle(world: Make, look: Look) -> None:
+    process = world()
+    _gates(process, crossed=False)
+    assert not _of(look(process, "timeout", **TIMEOUT))
+
+
 # ---- silent ----
 
 

@@ -27,7 +27,21 @@ def test_program_that_stops_at_the_failure(opencl: OpenCL) -> None:
     finding = run.only(REJECTED)
     assert finding.site is not None and finding.site.call == "clBuildProgram" and finding.certainty == "observed"
     assert "ignored.c:12: use of undeclared identifier 'nonsense'" in finding.message, "the line of the file that has the text"
-    assert "ignored.c:12: kernel void f(global int *x) { x[0] = nonsense; }" in [e.text for e in finding.evidence]
+    texts = [e.text for e in finding.evidence]
+    assert any(text.startswith("built by clBuildProgram (call") and "ignored.c:" in text for text in texts)
+    assert not any("went on" in text or "died" in text for text in texts), "it stopped at the failure"
+    assert not any("kernel void f" in text for text in texts), "the line is on the screen"
+
+
+def test_a_program_that_goes_on_without_its_kernel(opencl: OpenCL) -> None:
+    """The kernel that was not created, and, where the driver does not refuse it, the call that was passed NULL."""
+    run = opencl.run("ignored", "build")
+    finding = run.only(REJECTED)
+    texts = [e.text for e in finding.evidence]
+    assert any(text.startswith("the program went on, and clCreateKernel (call") and "returned no kernel" in text for text in texts)
+    assert any("Check the status of clBuildProgram (call" in step for step in finding.steps)
+    died = [text for text in texts if "which was passed NULL as its kernel" in text]
+    assert bool(died) == (run.outcome.kind == "signal"), run.outcome
 
 
 def test_build_options_that_the_driver_refuses(world: Make, look: Look) -> None:

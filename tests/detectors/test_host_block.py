@@ -35,6 +35,8 @@ def test_a_buffer_on_memory_that_was_freed(opencl: OpenCL) -> None:
 def test_memory_that_was_freed_under_a_copy(opencl: OpenCL) -> None:
     one = logged(opencl, "sent").only(ID)
     assert one.causes == ("host-memory-changed-under-copy",) and "freed" in one.message
+    assert one.site is not None and one.site.call == "clEnqueueWriteBuffer"
+    assert f"between call {one.site.number} (heap.c:" in one.evidence[0].text
 
 
 @pytest.mark.parametrize("mode", ["enough", "part", "kept", "sent, waited for"])

@@ -28,6 +28,9 @@ def test_refused(opencl: OpenCL, mode: str, parts: list[str]) -> None:
     finding = opencl.run("refused", mode).only(REFUSED)
     assert finding.severity == "error"
     assert all(part in finding.message for part in parts)
+    rounded = "Round the global size up to 128 = 2 x 64, and let the kernel skip ids from 100 on."
+    divides = "Or choose a local size that divides 100, for example 50."
+    assert finding.steps == (rounded, divides) if mode == "remainder" else rounded not in finding.steps
 
 
 def test_no_limit_broken_is_said(opencl: OpenCL) -> None:

@@ -232,3 +232,21 @@ def test_a_call_that_fails_only_beside_an_instrument_is_not_the_programs_fault(e
     state = Investigation(0.99, trials=ran("recorded"), symptom="wrong result", failure=Failure("exit:1", ()))
     trial = laboratory.trial_of(case(EXITED, refused, diagnosis=(blamed,)), experiment, "", state)
     assert trial.shown == (("failed-call",) if counts else ())
+
+
+@pytest.mark.parametrize(
+    ("experiment", "ending", "shown", "again"),
+    [
+        ("checked", "exit:1", (), True),
+        ("checked", "exit:1", ("race-in-kernel",), False),  # the instrument says why
+        ("poisoned", "exit:1", (), False),  # it changes what memory holds
+        ("checked", "signal:SIGSEGV", (), False),  # rewritten kernels may crash a driver
+    ],
+)
+def test_a_program_that_fails_under_an_instrument_that_changes_nothing_is_run_again(
+    experiment: str, ending: str, shown: tuple[str, ...], again: bool
+) -> None:
+    plain = Trial("recorded", "passed", "passed", 1.0)
+    looked = Trial(experiment, "reproduced", ending, 1.0, shown=shown)
+    step = decisive.next_step(Investigation(0.99, trials=(plain, looked), symptom="no failure"), ("fenced",))
+    assert (step is not None and step.why == "whether it fails without an instrument too") == again

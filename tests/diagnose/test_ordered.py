@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
-from gpudx.investigate import ordered
+from gpudx.investigate import met, ordered
 from gpudx.investigate.observed import PLAIN, observed
 from gpudx.investigate.ordered import EDGE, TRANSFERS, decided, next_run
-from gpudx.model import Trial
+from gpudx.model import Diagnosis, Trial
 
 MANY = 2000
 MOST_RUNS = 200  # of an investigation, before the test calls it endless
@@ -94,3 +95,47 @@ def test_waits_after_launches_come_last_and_only_where_transfers_do_not_decide()
     assert trials[1].experiment == ordered.TRANSFERS and decided(ordered.SERIALISED, observed(trials))
     trials = play(0, {PLAIN: 1.0, ordered.TRANSFERS: 0.0, ordered.SERIALISED: 0.0}, runnable)
     assert ordered.SERIALISED not in {one.experiment for one in trials}
+
+
+MEET = "1:cc"  # the finding of a run in which the two operations meet unordered
+
+
+def meeting(seed: int, meets: float, fails: Mapping[str, float]) -> list[Trial]:
+    """As `play`, of a program in which the two operations meet in some runs only: `fails` is of these runs, the others pass."""
+    draw = random.Random(seed)
+    trials = [Trial(PLAIN, "reproduced", "exit:1", 1.0, (MEET,)), Trial(PLAIN, "passed", "exit:0", 1.0)]
+    while (wanted := next_run(trials, (EDGE,))) is not None:
+        met = draw.random() < meets
+        failed = met and draw.random() < fails[wanted.experiment]
+        marks = (MEET,) if met else ()
+        trials.append(Trial(wanted.experiment, "reproduced" if failed else "passed", "exit:1" if failed else "exit:0", 1.0, marks))
+        assert len(trials) < MOST_RUNS
+    return trials
+
+
+def test_a_rare_failure_is_decided_by_the_runs_in_which_the_operations_meet() -> None:
+    runs = [meeting(seed, 0.22, {PLAIN: 1.0, EDGE: 0.0}) for seed in range(200)]
+    assert sum(decided(EDGE, observed(one)) for one in runs) / 200 >= 0.95
+    assert sum(map(len, runs)) / 200 <= 45, "of all runs taken together it would be hundreds"
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.6, 0.9, 1.0])
+def test_a_pair_that_only_comes_with_the_failure_is_rarely_believed(rate: float) -> None:
+    runs = [meeting(seed, 0.3, {PLAIN: rate, EDGE: rate}) for seed in range(MANY)]
+    assert sum(decided(EDGE, observed(one)) for one in runs) / MANY <= ordered.LEVEL
+
+
+def test_a_finding_that_is_of_the_failure_itself_says_nothing_of_a_pair() -> None:
+    """It is in no run that passed, with the change or without it: all runs are counted, as ever."""
+    trials = [Trial(PLAIN, "reproduced", "exit:1", 1.0, (MEET,))] * 5 + [trial(PLAIN, False)] * 5 + [trial(EDGE, False)] * 20
+    assert met.of_pair(EDGE, observed(trials)) is None
+
+
+def test_what_some_such_runs_show_is_likely() -> None:
+    entry = Diagnosis("unordered-access", "inconclusive", "", None, None, (), "", (), findings=(MEET,))
+    failed, ordered_ = Trial(PLAIN, "reproduced", "exit:1", 1.0, (MEET,)), Trial(EDGE, "passed", "exit:0", 1.0, (MEET,))
+    some = [failed, failed, trial(PLAIN, False), ordered_, ordered_]
+    told = met.likely(entry, observed(some))
+    assert told.status == "likely" and "2 of 2 runs in which the two operations met unordered failed" in told.reason
+    assert met.likely(entry, observed(some[:4])).status == "inconclusive", "one run with the change is too few"
+    assert met.likely(replace(entry, findings=("1:dd",)), observed(some)).status == "inconclusive"

@@ -173,3 +173,22 @@ def test_a_function_that_passes_memory_of_its_own_is_no_wrapper(tmp_path: Path) 
     (tmp_path / "main.c").write_text("int main()\n{\n    fetch(q, b);\n}\n")
     found = shown(tmp_path, "fetch.cpp", 4, "fetch", 3)
     assert found and found.place.endswith("fetch.cpp:4")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "place"),
+    [
+        ("std::shared_ptr<Mesh> mesh", "upload.cpp:3"),
+        ("std::vector<float> mesh", "upload.cpp:3"),
+        ("const std::vector<float> &mesh", "main.c:3"),
+        ("std::shared_ptr<Mesh> &mesh", "main.c:3"),
+        ("Mesh *mesh", "main.c:3"),
+    ],
+)
+def test_a_function_that_has_a_copy_of_what_it_passes_on_is_no_wrapper(tmp_path: Path, parameter: str, place: str) -> None:
+    """Its end may free it, as where a copy that is not waited for reads it."""
+    text = f"void upload({parameter})\n{{\n    check(clEnqueueWriteBuffer(mesh->data()));\n}}\n"
+    (tmp_path / "upload.cpp").write_text(text)
+    (tmp_path / "main.c").write_text(CALLER)
+    found = shown(tmp_path, "upload.cpp", 3, "upload", 3)
+    assert found is not None and found.place.endswith(place)

@@ -360,7 +360,8 @@ passed, for the next function, before that.
         predicts=(("recorded", "a command whose callback completes user events is queued behind one that waits for such an event"),),
         kind=FIXED,
         about="""A queue that works in order stands at a command that waits for a user event. The callback that would complete the event is
-of a command behind it, so that neither goes on.
+of a command behind it, so that neither goes on. Or two queues wait for each other: each for an event that a callback of the other's command
+completes.
 """,
     ),
     Cause(

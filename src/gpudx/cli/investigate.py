@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 INTERRUPTED = 130
+COMPARED = "whether the failure rate is another one"  # said of an experiment that separates causes by their rates
+PLAIN_RUNS = "recorded"
 AT_SITES = ("held", "edge", "held-edge")  # experiments at the two calls of an order finding
 
 
@@ -232,9 +234,9 @@ def _at_a_time(lab: Laboratory) -> str:
 def _progress(plan: Plan, seen: Observed, left: float) -> None:
     """One line for each run."""
     so_far = f", {seen.text} so far" if seen.trials else ""
-    why = f" ({plan.why})" if plan.why else ""
+    why = f" ({plan.why or COMPARED})" if plan.why or plan.experiment != PLAIN_RUNS else ""
     number = len(seen.trials) + 1
-    total = f" of {plan.runs}" if plan.runs >= number else ""
+    total = f" of {'' if plan.why else 'at most '}{plan.runs}" if plan.runs >= number else ""
     text = f"{plan.experiment}{why}: run {number}{total}{so_far}; {left:.0f} s left"
     renew(text)
 

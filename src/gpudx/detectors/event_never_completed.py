@@ -14,7 +14,7 @@ Example:
 Fix it by completing the event on every path; a negative status ends the commands that wait for it with an error.
 
 The event may be completed by a callback of a command that is itself behind the wait: a circle, which is named where the same callback
-completed other user events before. Then the order of the commands is what to change.
+completed other user events before, or was given the event as its user_data. Then the order of the commands is what to change.
 
 Not reported if the program might still have completed the event: another thread waits for other work, or a callback of other
 work is registered.
@@ -114,6 +114,50 @@ def _circle(facts: Facts) -> Circle | None:
     return None
 
 
+@dataclass(frozen=True)
+class Opened:
+    """A user event (the call that made it) that a callback completes when a command has ended, and the other user event that this command
+    waits for: `behind` is the call that has it in its list, the command itself or one before it in its queue."""
+
+    event: int
+    registered: int
+    command: int
+    waits_for: int
+    behind: int
+
+
+def _ring(facts: Facts, held: dict[int, int]) -> list[Opened]:
+    """User events each of which is completed when a command has ended that waits for the next one, and the last for the first; [] if none
+    is known. Which event a callback completes shows in the user_data that it is given."""
+    opened = {one.event: one for one in _opened(facts)}
+    for start in sorted(held):
+        ring: list[Opened] = []
+        event = start
+        while event in opened and opened[event] not in ring:
+            ring.append(opened[event])
+            event = ring[-1].waits_for
+        if event in opened:
+            return ring[ring.index(opened[event]) :]
+    return []
+
+
+def _opened(facts: Facts) -> Iterator[Opened]:
+    """One for each event whose handle a callback was given, where the callback's command waits for a user event that nothing completed."""
+    trace, forgotten = facts.trace, forgotten_events(facts)
+    handles = {trace.record(p)["result"]: p for p in sorted(forgotten)}
+    for info in trace.schema.doing("callback"):
+        if info.word("event") is None or info.word("data") is None:
+            continue
+        for position in trace.select(info).tolist():
+            words = trace.record(position)
+            event, command = handles.get(words["data"]), maker_of(facts, words["event"], position)
+            if event is None or command is None or event > position:
+                continue
+            held = held_by_program(facts, command, forgotten)
+            first = command if command in held.values() else min(held.values(), default=command)
+            yield from (Opened(event, position, command, one, call) for one, call in held.items() if call == first)
+
+
 def completed_at(facts: Facts, source: str) -> list[Site]:
     """The calls that completed the user events which this line created: where a run that passed does what another one left out."""
     made, handles = user_events(facts)
@@ -131,7 +175,8 @@ def _finding(facts: Facts, run: Run, wait: int, held: dict[int, int]) -> Finding
     command = held[maker]
     what = _what(facts, command)
     through = "" if command == wait else f", and {placed(end)} waits for that command"
-    circle = _circle(facts)
+    ring = _ring(facts, held)
+    circle = _circle(facts) if not ring else None
     message = (
         f"The program hung because nothing completed {_which(facts, maker)} that {placed(event)} created: "
         f"{placed(site_of(facts, command))}{what} waits for it{through}."
@@ -139,15 +184,15 @@ def _finding(facts: Facts, run: Run, wait: int, held: dict[int, int]) -> Finding
     return Finding(
         id=ID,
         severity="error",
-        message=_in_circle(facts, circle) if circle else message,
+        message=_in_ring(facts, ring) if ring else _in_circle(facts, circle) if circle else message,
         evidence=(*_events(facts, maker, len(held)), *_waiting(facts, run, wait)),
-        site=site_of(facts, circle.behind) if circle else event,
-        others=sites_of(facts, dict.fromkeys((wait, command, maker))),
-        causes=(CIRCLE if circle else ID,),
+        site=site_of(facts, ring[0].behind) if ring else site_of(facts, circle.behind) if circle else event,
+        others=sites_of(facts, dict.fromkeys((*(one.command for one in ring), wait, command, maker))),
+        causes=(CIRCLE if circle or ring else ID,),
         facts=(("call", event.call), ("command", facts.trace.info(command).name), ("wait", end.call)),
         because=BECAUSE,
         inevitable=True,
-        steps=_apart(facts, circle) if circle else _steps(facts, event),
+        steps=_open_ring(facts, ring) if ring else _apart(facts, circle) if circle else _steps(facts, event),
     )
 
 
@@ -158,6 +203,21 @@ def _in_circle(facts: Facts, circle: Circle) -> str:
         f"The program hung in a circle: {before} waits for {_which(facts, circle.event)}. The {name} completes such events when {behind} "
         "has ended, but this command is behind the waiting one in the same in-order queue."
     )
+
+
+def _in_ring(facts: Facts, ring: list[Opened]) -> str:
+    parts = []
+    for one in ring:
+        name, waits = placed(site_of(facts, one.command)), _short(facts, one.waits_for)
+        before = "" if one.behind == one.command else f" behind {placed(site_of(facts, one.behind))}"
+        own = "itself" if one.waits_for == one.event else waits
+        parts.append(f"{_short(facts, one.event)} is completed by a callback of {name}, which waits for {own}{before}")
+    return f"The program hung in a circle of user events: {'; '.join(parts)}."
+
+
+def _open_ring(facts: Facts, ring: list[Opened]) -> tuple[str, ...]:
+    waits, event = placed(site_of(facts, ring[-1].behind)), _short(facts, ring[-1].waits_for)
+    return (f"Remove one wait of the circle, for example that of {waits} for {event}.",)
 
 
 def _apart(facts: Facts, circle: Circle) -> tuple[str, ...]:

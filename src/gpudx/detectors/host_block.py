@@ -34,6 +34,7 @@ from gpudx.text.places import is_installed
 ID = "host-block"
 SMALL, FREED, UNDER_COPY = "host-access-outside-buffer", "host-memory-freed-in-use", "host-memory-changed-under-copy"
 ALLOCATOR = re.compile(r", std::allocator<[^<>]*> ?>")  # a template argument that nobody wrote
+SHARED = re.compile(r"\b_Sp_counted_\w+.*::(?:_M_dispose|_M_destroy|_M_release\w*)$")
 MOST = 2000  # transfers that are looked at
 
 
@@ -119,7 +120,7 @@ def _too_small(facts: Facts, position: int, address: int, size: int, block: Bloc
 
 def _freed_under_copy(facts: Facts, position: int, size: int, block: Block) -> Finding:
     site = facts.sites.at(position)
-    where = _line(facts, block.freer, "")
+    where, when = _line(facts, block.freer, ""), _between(facts, block.freed)
     return Finding(
         id=ID,
         severity="error",
@@ -127,7 +128,10 @@ def _freed_under_copy(facts: Facts, position: int, size: int, block: Block) -> F
             f"{site.call} (call {site.number}) returns before the copy is complete, and the program freed its {plural(size, 'byte')} of "
             f"host memory{where} before anything waited for the copy."
         ),
-        evidence=(Evidence("nothing waits for the copy before the memory is freed", (site.number,)),),
+        evidence=(
+            Evidence(f"the memory was freed{where} {when}".rstrip()),
+            Evidence("nothing waits for the copy before that", (site.number,)),
+        ),
         site=site,
         causes=(UNDER_COPY,),
         facts=(("call", site.call), ("way", "freed")),
@@ -203,6 +207,8 @@ def _line(facts: Facts, code: int, did: str = "allocated") -> str:
         return f"{f', {did}' if did else ''} at {source.rpartition('/')[2]}"
     places = facts.symbols.places(code - 1)
     name = pretty(places[-1].function) if places else ""
+    if SHARED.search(name) and not did:
+        return " when the last std::shared_ptr to it was destroyed"
     return f"{f', {did}' if did else ''} in {ALLOCATOR.sub('>', name)}" if "::" in name else ""
 
 

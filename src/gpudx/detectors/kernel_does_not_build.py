@@ -6,7 +6,8 @@ Example:
     program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
     status = clBuildProgram(program, 1, &device, "", NULL, NULL);                                 // CL_BUILD_PROGRAM_FAILURE
 
-Fix it at the line that the compiler names, or by passing the options (-D, -I) that the source needs.
+Fix it at the line that the compiler names, or by changing the options (-D, -I) that it is built with. A program that does not look at
+the status goes on: clCreateKernel then returns NULL, and some drivers crash in the launch that is passed it. The report names these calls.
 
 Not reported if the program builds something else afterwards and continues: it has handled the failure.
 """
@@ -18,10 +19,11 @@ from dataclasses import replace
 
 from gpudx.detectors import Run
 from gpudx.detectors._failures import Failure, Failures
-from gpudx.detectors._words import site_of
+from gpudx.detectors._words import placed, site_of
 from gpudx.facts import Facts
 from gpudx.facts.builds import Refusal, refusal
-from gpudx.model import Cause, Evidence, Finding
+from gpudx.facts.open_calls import fatal_call
+from gpudx.model import Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 
@@ -30,10 +32,11 @@ CAUSE = Cause(
     id=ID,
     title="The driver's compiler rejected a kernel's source",
     refutes_if="The same source builds with the same options on this device.",
-    fix=("Correct the line that the compiler names, or pass the -D and -I options that the source needs.",),
+    fix=("Correct the line that the compiler names, or the -D and -I options that it is built with.",),
     predicts=(("recorded", "the build fails in every run"),),
     kind=FIXED,
 )
+BUILT = "built"
 SHOWN = 4  # lines of a log in which no error was found
 
 
@@ -58,19 +61,20 @@ def _built_later(facts: Facts, failure: Failure) -> bool:
 def _finding(facts: Facts, failure: Failure, told: Refusal) -> Finding:
     site = site_of(facts, failure.position)
     told, line = _in_file(facts, failure.position, told)
-    later = sum(one.count for one in failure.followers)
+    went_on = tuple(_went_on(facts, failure))
+    later, said = sum(one.count for one in failure.followers), _evidence(told, site, shown=line is not None)
     follows = f"; {plural(later, 'later call')} failed because of it" if later else ""
     return Finding(
         id=ID,
         severity="error",
         message=f"{_message(told)} ({site.call}: {site.status}){follows}.",
-        evidence=tuple(Evidence(text, (site.number,)) for text in _evidence(told, site.call, site.status or "")),
+        evidence=(*went_on, *(Evidence(text, (site.number,)) for text in said if not went_on or not text.startswith(BUILT))),
         site=site,
         count=failure.count,
         causes=(ID,),
         certainty="observed",
         root=replace(site, source=line, through=None, host_stack=()) if line else None,
-        steps=(f"Change the value of {told.macro.partition('=')[0]} that the program passes to the compiler.",) if told.macro else (),
+        steps=tuple(_steps(told, site, went_on=bool(failure.followers))),
         because="The driver's compiler rejected it, and the program did not continue without it.",
         facts=(("call", site.call), ("status", site.status or "?"), ("said", told.error.said if told.error else "")),
     )
@@ -103,20 +107,50 @@ def _place(told: Refusal) -> str:
     return f"{where}{':' if told.error.file else ' '}{told.error.line}: " if told.error.line else ""
 
 
-def _evidence(told: Refusal, call: str, status: str) -> Iterator[str]:
+def _steps(told: Refusal, site: Site, went_on: bool) -> Iterator[str]:
+    if told.macro:
+        yield f"Change the value of {told.macro.partition('=')[0]} that the program passes to the compiler."
+    if went_on:
+        if not told.macro:
+            yield CAUSE.fix[0]
+        yield f"Check the status of {placed(site)} before the program is used."
+
+
+def _went_on(facts: Facts, failure: Failure) -> Iterator[Evidence]:
+    """What became of a failure that the program did not look at: the kernel that was not created, and the call that was passed NULL."""
+    missing, died = next((one for one in failure.followers if one.makes == "handle:kernel"), None), fatal_call(facts)
+    if missing is None:
+        return
+    words = facts.trace.record(died) if died is not None else {}
+    site = site_of(facts, missing.position)
+    yield Evidence(f"{placed(site_of(facts, failure.position))} failed{_under(facts, failure)}", (failure.position + 1,))
+    yield Evidence(f"the program went on, and {placed(site)} returned no kernel ({site.status})", (site.number,))
+    if died is not None and words.get("kernel", 1) == 0:
+        yield Evidence(f"it died in {placed(site_of(facts, died))}, which was passed NULL as its kernel", (died + 1,))
+
+
+def _under(facts: Facts, failure: Failure) -> str:
+    options = facts.trace.array(failure.position, "options").decode(errors="replace").strip("\0 ")
+    return f" with the options {options}" if options else ""
+
+
+def _evidence(told: Refusal, site: Site, shown: bool) -> Iterator[str]:
+    """`shown`: is the line of the source on the screen anyway?"""
+    call, status = placed(site), site.status or ""
+    built = f"{BUILT} by {call}" if site.source else BUILT
     if told.error is not None:
         column = f", column {told.error.column}" if told.error.column else ""
         yield f"the compiler: {_place(told)[:-2]}{column}: {told.error.said}" if told.error.line else f"the compiler: {told.error.said}"
-        if told.text:
+        if told.text and not shown:
             yield f"{_place(told)}{told.text}" if told.error.file else f"line {told.error.line} of the source: {told.text}"
         if told.more:
             yield f"{plural(told.more, 'more error')} in the build log"
     elif not told.options_refused:
-        yield f"{call} returned {status}"
+        yield f"{site.call} returned {status}"
         yield from (f"the compiler: {line}" for line in told.log[:SHOWN])
         if not told.log:
             yield "the driver gave no build log"
     if told.options_refused:
         yield f"{call} returned {status}"
-    elif told.options:
-        yield f"built with the options {told.options}"
+    else:
+        yield f"{built} {f'with the options {told.options}' if told.options else 'without options'}"

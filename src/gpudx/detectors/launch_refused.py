@@ -43,7 +43,7 @@ CAUSE = Cause(
     id=ID,
     title="A launch asked for more than the device or the kernel allows",
     refutes_if="The sizes are within every limit that the device reports.",
-    fix=("Choose sizes within the limits shown.",),
+    fix=("Choose sizes that the kernel and the device allow.",),
     fix_of=(
         ("opencl", f"Query clGetKernelWorkGroupInfo(CL_KERNEL_WORK_GROUP_SIZE): {LOWER}"),
         ("cuda", f"Query cudaFuncGetAttributes (maxThreadsPerBlock): {LOWER}"),
@@ -55,6 +55,7 @@ CAUSE = Cause(
 Sizes = tuple[int, ...]
 NOT_DONE = "The driver refused the launch, no later launch of this kernel succeeded, and the program used what it should have written."
 MOST_TRIES = 64  # later launches that are compared
+MOST_GROUP = 1024  # that is proposed
 
 
 @dataclass(frozen=True)
@@ -270,7 +271,18 @@ def _steps(launch: _Launch) -> tuple[str, ...]:
     if any(_required(launch)):
         wanted = " x ".join(map(str, launch.limits.required if launch.limits else ()))
         return (f"Launch it with work-groups of {wanted}, or change reqd_work_group_size in the kernel.",)
-    return (LESS_LOCAL,) if any(_local_memory(launch)) else ()
+    if any(_local_memory(launch)):
+        return (LESS_LOCAL,)
+    uneven = next(((size, group) for size, group in zip(launch.sizes, launch.groups, strict=True) if group and size % group), None)
+    return tuple(_rounded(*uneven)) if uneven and not uneven[0] >> 63 else ()
+
+
+def _rounded(size: int, group: int) -> Iterator[str]:
+    """Both ways to make the one a multiple of the other."""
+    divisor = next(one for one in range(min(group, size, MOST_GROUP), 0, -1) if size % one == 0)
+    whole = -(-size // group) * group
+    yield f"Round the global size up to {whole:,} = {whole // group:,} x {group:,}, and let the kernel skip ids from {size:,} on."
+    yield f"Or choose a local size that divides {size:,}, for example {divisor:,}."
 
 
 def _described(

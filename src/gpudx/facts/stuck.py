@@ -32,9 +32,16 @@ def stuck_fronts(facts: Facts) -> list[Front]:
         running = np.array(front.running, np.int64)
         queues = np.full(len(running), front.queue, np.uint64)
         left = running[facts.order.open(running, queues, len(facts.trace))]
+        left = left[[not _has_returned(facts, int(p)) for p in left]] if len(left) else left
         if len(left):
             found.append(replace(front, running=tuple(map(int, left))))
     return [front for front in found if front.certain] or found
+
+
+def _has_returned(facts: Facts, position: int) -> bool:
+    """Is it a copy or map that returns only when it is done, and that has returned?"""
+    returned = bool(facts.trace.column("end", np.array([position]))[0])
+    return returned and is_wait(facts, position)
 
 
 def waiting_for_none(facts: Facts, fronts: list[Front]) -> list[Front]:

@@ -285,6 +285,11 @@ def unwind(last_words: LastWords, symbols: Symbols, limit: int = MOST_FRAMES) ->
     return tuple(frame.address for frame in _Walk(last_words, symbols, limit).frames)
 
 
+def frames(last_words: LastWords, symbols: Symbols, limit: int = MOST_FRAMES) -> tuple[Frame, ...]:
+    """The same with the registers of each, as far as they are known."""
+    return tuple(_Walk(last_words, symbols, limit).frames)
+
+
 def host_stack(trace: Trace) -> tuple[str, ...]:
     """The stack of the thread that died, for people, innermost first, inlined functions included; () if none died.
 

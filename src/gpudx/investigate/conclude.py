@@ -11,6 +11,7 @@ from gpudx.detectors import hang
 from gpudx.diagnose import entries
 from gpudx.diagnose.instruments import NOT_CHECKED as INSIDE  # said of plain runs: nothing looked inside kernels
 from gpudx.diagnose.judge import ORDER
+from gpudx.investigate import met
 from gpudx.investigate.agreement import GENERAL, agreed, is_unnamed, kernel_of
 from gpudx.investigate.observed import HUNG, PLAIN, observation, observed
 from gpudx.investigate.suspects import best_entries
@@ -91,7 +92,9 @@ def _of_second(also: tuple[Diagnosis, ...]) -> Evidence:
 def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
     """The causes of the failure that was looked for, best first."""
     entries = best_entries(state)
-    told = _without_guesses([*_judged(state, entries), *_untested(state, entries)], ruled_out(state.trials))
+    seen = observed(state.trials)
+    judged = [met.likely(one, seen) for one in _judged(state, entries)]
+    told = _without_guesses([*judged, *_untested(state, entries)], ruled_out(state.trials))
     if state.symptom == "hang":
         told = [_with_more_time(one, state) for one in told]
     if state.symptom == "no failure":

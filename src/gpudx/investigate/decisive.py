@@ -11,7 +11,7 @@ from dataclasses import replace
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
-from gpudx.investigate import exchanged, ordered, uninitialized, which_memory
+from gpudx.investigate import exchanged, met, ordered, uninitialized, which_memory
 from gpudx.investigate.agreement import agreed, is_unnamed
 from gpudx.investigate.observed import HUNG, hangs_sometimes, observed
 from gpudx.investigate.plans import (
@@ -19,6 +19,7 @@ from gpudx.investigate.plans import (
     EDGES,
     EDITED_KERNEL,
     EXCHANGED,
+    FAILS_TOO,
     HANGS_TOO,
     HOW_OFTEN,
     INDICES,
@@ -168,6 +169,8 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
         plan = (*plan, *ABORTED)
     if state.symptom == "no failure" and any(trial.ending == HUNG for trial in state.trials) and _is_open(HANGS_TOO, state, runnable):
         return HANGS_TOO
+    if state.symptom == "no failure" and _failed_while_looked_at(state) and _is_open(FAILS_TOO, state, runnable):
+        return FAILS_TOO
     if state.symptom == "hang" and any(t.experiment == LOOPS and t.shown for t in state.trials):
         return None  # the loop is known; other instruments would wait for it
     if answered(state):
@@ -186,6 +189,13 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     elif again := _once_more(state, runnable):
         return again
     return next(filter(None, (_open_step(step, state, runnable) for step in plan)), None)
+
+
+def _failed_while_looked_at(state: Investigation) -> bool:
+    """Did a run fail under an instrument that changes neither the order of the work nor what memory holds, and that named nothing? Then
+    the program fails now and then by itself."""
+    looked = [trial for trial in state.trials if trial.experiment in met.LOOKING]
+    return any(trial.outcome == "reproduced" and trial.ending.startswith("exit") and not trial.shown for trial in looked)
 
 
 def may_be_slow(state: Investigation) -> bool:

@@ -23,7 +23,7 @@ from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import FAMILIES
 from gpudx.facts.ranges import READ
 from gpudx.facts.transfers import Transfers
-from gpudx.investigate import by_output, host_side
+from gpudx.investigate import by_output, host_side, met
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.prediction import TWICE, passes_needed
 from gpudx.lab import at_sites
@@ -41,6 +41,7 @@ SHARED = ("managed", "host", "registered")  # families of memory that host and k
 LEVEL = 0.01  # of a false confirmation
 MOST_PLAIN = 24  # runs without it, to see these
 MOST_PASSES = 40
+MOST_MET = 60  # runs of a kind, where only some of them say something
 LATER_CALLS = 4000  # of the thread, in which the first wait for a transfer is looked for
 WHY = {
     EDGE: "whether ordering the two operations of the race fixes it",
@@ -112,6 +113,8 @@ def _until_decided(names: Sequence[str], seen: Mapping[str, Observed], demand: D
 
 
 def _next_of(name: str, seen: Mapping[str, Observed], demand: Demand) -> Wanted | None:
+    if where := met.of_pair(name, seen):
+        return _next_where_met(name, seen, where)
     one, plain = seen.get(name, Observed(name)), seen[PLAIN]
     if _is_useless(one):
         return None
@@ -130,6 +133,22 @@ def _next_of(name: str, seen: Mapping[str, Observed], demand: Demand) -> Wanted 
     return None
 
 
+def _next_where_met(name: str, seen: Mapping[str, Observed], where: met.Met) -> Wanted | None:
+    """Of a failure that comes only in runs in which the two operations meet: the other runs say nothing, and are not counted."""
+    made, plain = seen.get(name, Observed(name)), seen[PLAIN]
+    if _is_useless(where.edge) or max(len(made.trials), len(plain.trials)) >= MOST_MET:
+        return None
+    if where.edge.rate.runs < met.ENOUGH:
+        return Wanted(name, len(made.trials) + 1, WHY[EDGE])
+    if where.without.rate.failures < met.ENOUGH or not _came_back(where):
+        return Wanted(PLAIN, len(plain.trials) + 1, "whether it fails where the two operations meet")
+    return None if where.is_enough(LEVEL) else Wanted(name, len(made.trials) + 1, WHY[EDGE])
+
+
+def _came_back(where: met.Met) -> bool:
+    return where.without.after(where.edge).rate.failures > 0
+
+
 def _is_useless(one: Observed) -> bool:
     """Does it fail all the same, in whichever way, or can it not be run?"""
     failed = one.rate.failures + one.counts["another failure"] + one.counts["timeout"]
@@ -142,6 +161,8 @@ def _patience(plain: Observed) -> int:
 
 def decided(name: str, seen: Mapping[str, Observed], demand: Demand = OF_FAILURES) -> bool:
     """Did the failure go with the change, and come back without it?"""
+    if where := met.of_pair(name, seen):
+        return _came_back(where) and not _is_useless(where.edge) and where.is_enough(LEVEL)
     one, plain = seen.get(name, Observed(name)), seen[PLAIN]
     if one.rate.runs < demand.first_look or _is_useless(one) or not plain.rate.failures:
         return False
@@ -161,7 +182,8 @@ def _decided(trials: Sequence[Trial], case: Case, processes: Sequence[Facts], de
     edges = [name for name in seen if base(name) == EDGE]
     for name in edges:
         if decided(name, seen, demand):
-            return _race(seen[name], seen[PLAIN], case)
+            where = met.of_pair(name, seen)
+            return _race_where_met(where, seen[PLAIN], case) if where else _race(seen[name], seen[PLAIN], case)
     if any(_is_open(seen[name]) for name in edges):
         return None
     if decided(TRANSFERS, seen, demand):
@@ -192,6 +214,15 @@ def _race(edge: Observed, plain: Observed, case: Case) -> Diagnosis | None:
     counted = (proof, _plain(edge, plain), *finding.evidence)
     verdict = Verdict(entries.hypothesis(finding), "confirmed", counted, (), reason)
     return replace(entries.of_finding(finding, verdict, None), observed=True)
+
+
+def _race_where_met(where: met.Met, plain: Observed, case: Case) -> Diagnosis | None:
+    found = _race(where.edge, where.without, case)
+    if found is None or not where.marks & set(found.findings):
+        return None
+    again = f"{where.edge.trials[-1].note}: {plural(where.edge.rate.runs, 'run')} in which they met, no failure"
+    evidence = (Evidence(met.apart(where, plain)), Evidence(again), *found.evidence[2:])
+    return replace(found, reason=met.in_words(where), evidence=evidence)
 
 
 def _words(finding: Finding) -> str:

@@ -64,6 +64,7 @@ ORDER = (
 SERIALISED = Step("serialised", "which launch the device stops in")
 LONGER = Step("recorded", "whether it ends with more time", 2)  # of a program that was stopped early
 HOW_OFTEN = Step("recorded", "how often it hangs", 5)  # of a program that ended well in another run
+FAILS_TOO = Step("recorded", "whether it fails without an instrument too", 12)
 HANGS_TOO = Step("recorded", "whether it hangs without an instrument too", 8)
 QUIETLY = Step("recorded", "whether it fails sometimes", QUIET)
 REPEATS = Step("recorded", "whether it fails every time", 3)

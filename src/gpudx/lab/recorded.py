@@ -280,13 +280,14 @@ class _Run:
 
 def _end(run: _Run, case_dir: Path) -> Path | None:
     """The time is over: note what the threads are doing, then end the tree."""
-    from gpudx.lab import hang
+    from gpudx.lab import hang, host_threads
 
     path: Path | None = case_dir / HANG
     try:
         (case_dir / HANG).write_text(hang.snapshot(run.pid))
     except OSError:
         path = None  # a full disk must not keep the program running
+    host_threads.keep([one.pid for one in hang.tree(run.pid)], case_dir / TRACES)
     crumbs.settle(case_dir / TRACES)
     backends.snapshot(case_dir / DUMPS)
     hang.end_tree(run.pid, run.ended, hang.SHORT_GRACE_S if run.ended_early else hang.GRACE_S)

@@ -526,7 +526,9 @@ def coverage(case: Case, counts: bool = True) -> str:
         return f"{plural(case.flake.tests, 'test')}, {runs}; stopped: {case.flake.stopped}"
     if not case.processes and not case.observations:
         return ""
-    parts = [plural(calls_made(case), "call"), plural(_launches(case), "launch", "launches")]
+    launches = _launches(case)
+    later = any(one.guilty and (one.guilty.launch or 0) > launches for one in case.diagnosis[:1])
+    parts = [plural(calls_made(case), "call"), plural(launches, "launch", "launches") + (" in the plain run" if later else "")]
     state = case.investigation
     if state and state.trials:
         parts.append(f"{plural(len(state.trials), 'run')} in {duration(sum(one.seconds for one in state.trials))}")

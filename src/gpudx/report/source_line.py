@@ -241,7 +241,8 @@ def _passes_on(path: str, frame: _Frame) -> bool:
     used = set(_identifiers(statement)) - _filled(lines, frame.line, name, statement)
     inside = _declared(lines, frame.line, name)
     given = all(one in parameters or _is_global(lines, one) or not inside(one) for one in used)
-    return bool(used & parameters) and given and not DECIDES.search(statement.partition("(")[2])
+    ends = any(_is_owner(lines, frame.line, name, one) for one in used & parameters)
+    return bool(used & parameters) and given and not ends and not DECIDES.search(statement.partition("(")[2])
 
 
 def _passes_on_in_python(text: str, line: int) -> bool:
@@ -288,6 +289,13 @@ def _parameters(lines: Sequence[str], line: int, name: str) -> set[str]:
     text = "\n".join(lines[first : first + 8])
     inside = text[text.index("(") + 1 :].partition(")")[0]
     return {words[-1] for part in inside.split(",") if (words := re.findall(r"[A-Za-z_]\w*", part))}
+
+
+def _is_owner(lines: Sequence[str], line: int, name: str, parameter: str) -> bool:
+    """Is it a container or a smart pointer that the function has a copy of? Its end may free what it passed on."""
+    first = _begin(lines, line, name)
+    inside = " ".join(lines[first : first + 8]).partition("(")[2] if first is not None else ""
+    return re.search(rf"\b(?:shared_ptr|unique_ptr|vector|string)\b[^()&*]*>?\s{re.escape(parameter)}\s*[,)]", inside) is not None
 
 
 def _declared(lines: Sequence[str], line: int, name: str) -> Callable[[str], bool]:

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from gpudx.facts.contexts import Contexts
 from gpudx.facts.objects import Objects
+from gpudx.facts.queues import Queues
 from gpudx.trace import CallInfo, Trace
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 DEFAULT_QUEUES = (0, 1)
 HOST_KIND = 1  # of memory, as a copy is told
+COMMANDS = ("copy", "map")
 NON_BLOCKING = 1  # flag of a queue that does not synchronize with the default queue
 
 
@@ -47,14 +49,19 @@ class Order:
 
     @cached_property
     def _queue_waits(self) -> tuple[I64, U64]:
-        """Waits for queues: of their own, polls that said yes, and copies to the host, which return when done."""
+        """Waits for queues: of their own, polls that said yes, and copies and maps that return when done."""
         schema = self._trace.schema
         calls = [c for c in (*schema.doing("wait"), *schema.doing("poll")) if c.word("queue") is not None]
-        calls += [c for c in schema.doing("copy") if _may_block(c)]
+        calls += [c for c in schema.calls if c.does in COMMANDS and _may_block(c)]
         return self._pairs(calls, "queue")
 
     def _blocking_copies(self, info: CallInfo, positions: I64) -> I64:
-        """Those of a call's copies that return only when they are done: from the device to the host."""
+        """Those of a call's copies that return only when they are done: as they ask for it, or from the device to the host. In a queue
+        without an order that says nothing of the other commands."""
+        if info.word("blocking") is not None:
+            positions = positions[self._trace.field(info, "blocking", positions) != 0]
+            queues = Queues(self._trace, self._objects, self._trace.field(info, "queue", positions), positions)
+            return positions[queues.in_order[queues.number]] if len(positions) else positions
         if info.word("kinds") is None:
             return positions
         kinds = self._trace.field(info, "kinds", positions)
@@ -62,7 +69,7 @@ class Order:
 
     def _pairs(self, calls: list[CallInfo], field: str) -> tuple[I64, U64]:
         """Positions of successful calls in order of time, and one field of each."""
-        good = [self._blocking_copies(c, self._good(c)) if c.does == "copy" else self._good(c) for c in calls]
+        good = [self._blocking_copies(c, self._good(c)) if c.does in COMMANDS else self._good(c) for c in calls]
         found = [(p, self._trace.field(c, field, p)) for c, p in zip(calls, good, strict=True)]
         position = np.concatenate([p for p, _ in found] or [np.zeros(0, np.int64)])
         value = np.concatenate([v for _, v in found] or [np.zeros(0, np.uint64)])
@@ -144,10 +151,12 @@ class Order:
 
 
 def _may_block(info: CallInfo) -> bool:
-    """Can a copy be one that returns only when it is done? Copies from the device to host memory that are not queued; a
-    field says which queue they used, and where the call itself does not say the direction, another one does."""
+    """Can a copy or map be one that returns only when it is done? One that can ask for it, and copies from the device to host memory that
+    are not queued; a field says which queue they used, and where the call itself does not say the direction, another one does."""
+    if info.word("blocking") is not None:
+        return info.word("queue") is not None
     to_host = bool(info.host) and not info.writes
-    return bool(info.reads) and (to_host or info.word("kinds") is not None) and not is_queued(info)
+    return info.does == "copy" and bool(info.reads) and (to_host or info.word("kinds") is not None) and not is_queued(info)
 
 
 def is_queued(info: CallInfo) -> bool:
