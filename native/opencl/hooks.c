@@ -12,6 +12,7 @@
 #include "core/stacks.h"
 #include "opencl/capture.h"
 #include "opencl/crumbs.h"
+#include "opencl/edited.h"
 #include "opencl/exchange.h"
 #include "opencl/sites.h"
 #include "opencl/turns.h"
@@ -115,7 +116,12 @@ cl_program rec_clCreateProgramWithSource(cl_context context, cl_uint count, cons
         open.slot->w[3] = WORD(lengths);
         gdx_commit(&open);
     }
-    cl_program result = gdx_cl_next.clCreateProgramWithSource(context, count, strings, lengths, errcode);
+    size_t bytes = 0;
+    char *edited = gdx_cl_edited(count, strings, lengths, &bytes);
+    cl_program result = edited ? gdx_cl_next.clCreateProgramWithSource(context, 1, (const char **)&edited, &bytes, errcode)
+                               : gdx_cl_next.clCreateProgramWithSource(context, count, strings, lengths, errcode);
+    if (edited)
+        munmap(edited, bytes);
     if (gdx_still_open(&open))
         open.slot->w[4] = WORD(result);
     gdx_end(&open, *errcode);

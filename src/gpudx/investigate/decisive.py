@@ -11,12 +11,13 @@ from dataclasses import replace
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
-from gpudx.investigate import exchanged, ordered, uninitialized, which_memory
+from gpudx.investigate import exchanged, ordered, uninitialized, unset_variables, which_memory
 from gpudx.investigate.agreement import agreed, is_unnamed
 from gpudx.investigate.observed import HUNG, hangs_sometimes, observed
 from gpudx.investigate.plans import (
     EDGES,
     EXCHANGED,
+    FILLED,
     HANGS_TOO,
     HOW_OFTEN,
     INDICES,
@@ -32,6 +33,7 @@ from gpudx.investigate.plans import (
     SHARED_AGAIN,
     USED_EARLY,
     WHICH_MEMORY,
+    WIDENED,
     Step,
 )
 from gpudx.investigate.suspects import by_page
@@ -229,7 +231,10 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
     if step is WHICH_MEMORY:
         next_one = which_memory.next_run(state, runnable)
         return Step(next_one.experiment, next_one.why, next_one.runs) if next_one else None
-    if step in (EXCHANGED, SCALED):
+    if step is FILLED:
+        filling = unset_variables.next_run(state.trials, runnable)
+        return Step(filling.experiment, filling.why, filling.runs) if filling else None
+    if step in (EXCHANGED, SCALED, WIDENED):
         tried = exchanged.next_run(state.trials, runnable, step.experiment)
         return Step(tried.experiment, tried.why, tried.runs) if tried else None
     return replace(step, runs=_runs(step, state)) if _is_open(step, state, runnable) else None
@@ -299,6 +304,7 @@ SEES = {
     "checked": "accesses, races and barriers inside OpenCL kernels",
     "initcheck": "uninitialized reads of global memory",
     "poisoned": "results that depend on uninitialized memory",
+    "filled-variables": "results that depend on variables which a kernel has not set",
     "racecheck": "races in shared memory",
     "global-races": "races between blocks in global memory",
     "shared-memory": "reads of unwritten shared memory, and masks of warps",

@@ -18,11 +18,13 @@ from gpudx.lab.experiments import base
 from gpudx.model import Diagnosis, Evidence, Guilty, Site, Trial
 from gpudx.text import plural
 
-EXPERIMENT, SCALED, CAUSE = "exchanged", "scaled-offset", "argument-order"
+EXPERIMENT, SCALED, WIDENED, CAUSE = "exchanged", "scaled-offset", "widened", "argument-order"
+OF_SOURCES = (WIDENED, "filled-variables")  # kernels from another text: what they do there is not the program's doing
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
 WHY = {
     EXPERIMENT: "whether two arguments are swapped",
     SCALED: "whether an offset is in elements instead of bytes",
+    WIDENED: "whether a sum or product needs 64 bits",
 }
 AGAIN = "whether it still fails without the change"
 

@@ -30,6 +30,7 @@ from gpudx.investigate import (
     same_failure,
     standstill,
     uninitialized,
+    unset_variables,
     which_memory,
 )
 from gpudx.investigate.loop import OutOfTime, Result
@@ -207,6 +208,8 @@ class Laboratory:
         if experiment == uninitialized.SHARED_MEMORY:
             entry = uninitialized.shared_entry((*state.trials, trial), case)
             case, trial = _with_entry(entry, case, trial, made.facts)
+        if base(experiment) == unset_variables.ID:
+            case, trial = _with_entry(unset_variables.entry((*state.trials, trial), job.context, made.facts), case, trial, made.facts)
         if experiment == PLAIN:
             case, trial = _with_order(case, trial, state, made.facts)
         case, trial = _with_entry(freed_early.entry(state.trials, trial, case), case, trial, made.facts)
@@ -414,7 +417,7 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
         new = [e for e in new if e.observed or not _is_of_refused_call(e, case)]
     if state.trials and state.symptom != "hang":  # an instrument that took too long is not what the program fails of
         new = [e for e in new if e.cause != "hang"]
-    silent = (PLAIN, *ordered.WITHOUT_INSTRUMENT)  # no instrument looks at these runs, and what their record has the plain ones have too
+    silent = (PLAIN, *ordered.WITHOUT_INSTRUMENT, *exchanged.OF_SOURCES)  # no instrument looks at these runs, and what their record has the plain ones have too
     itself = base(experiment) not in silent and not _is_asked(every()[base(experiment)])  # another program has its own faults
     watching = [one for one in case.instruments if one.watches and one.name != "recorder"]
     return Trial(

@@ -53,6 +53,8 @@ ORDER_FIRST = Step("order-first", "whether a missing wait is the cause")  # one 
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
 EXCHANGED = Step("exchanged", "whether two arguments are swapped")  # as many runs as that takes: exchanged.py
 SCALED = Step("scaled-offset", "whether an offset is in elements instead of bytes")
+FILLED = Step("filled-variables", "whether the outcome depends on a variable that a kernel has not set")  # unset_variables.py
+WIDENED = Step("widened", "whether a sum or product needs 64 bits")  # as many runs as that takes: exchanged.py
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),
     Step("turns", "whether threads that share a kernel object matter", 2),
@@ -94,6 +96,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         RACECHECK,
         SYNCCHECK,
         INITCHECK,
+        FILLED,
         POISON,
         REPEATS,
         *ORDER,
@@ -124,11 +127,13 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         INITCHECK,
         HOST_MEMORY,
         ORDERED,
+        FILLED,
         POISON,
         *EDGES,
         REPEATS,
         NUMBERS_OPENCL,
         NUMBERS,
+        WIDENED,
         EXCHANGED,
         SCALED,
         *ORDER,
@@ -146,6 +151,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         GLOBAL_RACES,
         SHARED_MEMORY,
         SHARED_AGAIN,
+        FILLED,
         NUMBERS,
         NUMBERS_OPENCL,
         HEAP,

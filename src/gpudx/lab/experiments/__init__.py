@@ -90,6 +90,7 @@ class Context:
     edges: tuple[str, ...] = ()  # of all order findings: what orders their two operations at every occurrence
     exchanges: tuple[str, ...] = ()  # arguments that may be in each other's place: "kernel:1:2"
     offsets: tuple[str, ...] = ()  # of copies, that may be in elements: "b:1024:2048:4"
+    sources: tuple[tuple[str, str], ...] = ()  # of kernels that were launched, with the options of their builds
     stuck: str = ""  # the kernel that a plain run hung in
     frees: bool = False  # it frees device memory before its last launch
     on_host: bool = False  # buffers work on the program's own memory

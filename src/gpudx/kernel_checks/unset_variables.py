@@ -1,0 +1,106 @@
+"""Private variables that a kernel may read before it writes them, and text that gives them a value where they are declared.
+
+For numbers, clang's own analysis says which; whether the path on which one stays without a value is ever taken, it cannot say. Of arrays,
+vectors and structs it says nothing, so all that are declared without a value are tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from gpudx.kernel_checks.cl_types import INTS, plain, qualifier
+from gpudx.kernel_checks.suspects import Edit, Reading, Suspect, tree_of
+from gpudx.kernel_checks.syntax import Node
+
+WARNINGS = ("-Wuninitialized", "-Wsometimes-uninitialized", "-Wconditional-uninitialized")
+PATTERN = "{}"  # in an edit: eight hexadecimal digits
+WHOLE = ("CONSTANTARRAY", "VECTOR", "EXTVECTOR", "RECORD")
+FLOATING = {"FLOAT": "as_float(0x{})", "DOUBLE": "as_double(0x{0}{0}UL)"}
+
+
+@cache
+def unset(source: str, build_options: str) -> tuple[Suspect, ...]:
+    tree = tree_of(source, build_options, *WARNINGS)
+    if tree is None:
+        return ()
+    reading = Reading(source, tree)
+    told = _told(reading)
+    kernels = reading.kernels()
+    return tuple(
+        suspect
+        for function in reading.functions
+        for node in function.walk()
+        if node.kind == "VAR_DECL" and (suspect := _suspect(reading, node, function.name, kernels[function.name], told))
+    )
+
+
+Told = dict[int, tuple[int, bool]]  # by the end of a declaration: the line of the use, and whether no condition decides it
+
+
+def _told(reading: Reading) -> Told:
+    found: Told = {}
+    for warning in reading.tree.warnings:
+        if warning.option in WARNINGS:
+            uses = [note.line for note in warning.notes if note.text.startswith("uninitialized use")]
+            for note in (one for one in warning.notes if one.text.startswith("initialize the variable")):
+                found[note.offset] = (uses[0] if uses else warning.line, warning.option == WARNINGS[0])
+    return found
+
+
+def _suspect(reading: Reading, node: Node, function: str, kernels: tuple[str, ...], told: Told) -> Suspect | None:
+    kind, above = node.type_kind, node.parent
+    value = _value(node)
+    use = told.get(node.end)
+    if above is None or not value or qualifier(node.type) != "p" or _has_value(reading, node):
+        return None
+    if (use is None) is (kind not in WHOLE) or not reading.is_written_out(above, [node.name]):
+        return None
+    line, certain = use or (0, False)
+    words = " ".join(reading.text(node).split())
+    return Suspect(
+        reading.source, function, kernels, node.name, plain(node.type), reading.line(node.name_start), words,
+        (Edit(above.end, above.end, value),), line, certain,
+    )  # fmt: skip
+
+
+def _has_value(reading: Reading, node: Node) -> bool:
+    return "=" in reading.text(node) or "extern" in reading.text(node) or "static" in reading.text(node)
+
+
+def _value(node: Node) -> str:
+    """The statement that gives a variable the pattern, "" for pointers, images and the like."""
+    kind, name = node.type_kind, node.name
+    if kind in FLOATING:
+        return f" {name} = {FLOATING[kind]};"
+    if kind in INTS and kind != "ENUM":
+        return f" {name} = ({plain(node.type)})0x{PATTERN}{PATTERN}UL;".replace(PATTERN * 2, "{0}{0}")
+    if kind in WHOLE and not _holds_pointers(node):
+        words = f"((__private uint *)&{name})[gdx_n] = 0x{{0}}u" if _in_words(node) else f"((__private uchar *)&{name})[gdx_n] = 0x{{0}} & 0xff"
+        size = f"sizeof({name}) / 4" if _in_words(node) else f"sizeof({name})"
+        return f" for (uint gdx_n = 0; gdx_n < {size}; gdx_n++) {words};"
+    return ""
+
+
+def _in_words(node: Node) -> bool:
+    canonical = node.type.get_canonical()
+    return bool(canonical.get_align() >= 4 and canonical.get_size() % 4 == 0)
+
+
+def _holds_pointers(node: Node) -> bool:
+    return any("*" in kind.spelling or "image" in kind.spelling for kind in _parts(node.type.get_canonical()))
+
+
+def _parts(kind: object) -> Iterator[object]:
+    canonical = kind.get_canonical()  # type: ignore[attr-defined]
+    while canonical.kind.name == "CONSTANTARRAY":
+        canonical = canonical.element_type.get_canonical()
+    yield canonical
+    if canonical.kind.name == "RECORD":
+        for field in canonical.get_fields():
+            yield from _parts(field.type)
+
+
+def filled(suspect: Suspect, pattern: str) -> list[Edit]:
+    """The edits that give the variable this pattern: "3f3f3f3f"."""
+    return [Edit(one.start, one.end, one.text.format(pattern)) for one in suspect.edits]
