@@ -11,7 +11,7 @@ from dataclasses import replace
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
-from gpudx.investigate import exchanged, ordered, uninitialized, unset_variables, which_memory
+from gpudx.investigate import exchanged, ordered, uninitialized, unset_variables, which_memory, widened
 from gpudx.investigate.agreement import agreed, is_unnamed
 from gpudx.investigate.observed import HUNG, hangs_sometimes, observed
 from gpudx.investigate.plans import (
@@ -231,10 +231,10 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
     if step is WHICH_MEMORY:
         next_one = which_memory.next_run(state, runnable)
         return Step(next_one.experiment, next_one.why, next_one.runs) if next_one else None
-    if step is FILLED:
-        filling = unset_variables.next_run(state.trials, runnable)
-        return Step(filling.experiment, filling.why, filling.runs) if filling else None
-    if step in (EXCHANGED, SCALED, WIDENED):
+    if step in (FILLED, WIDENED):
+        edited = (unset_variables if step is FILLED else widened).next_run(state.trials, runnable)
+        return Step(edited.experiment, edited.why, edited.runs) if edited else None
+    if step in (EXCHANGED, SCALED):
         tried = exchanged.next_run(state.trials, runnable, step.experiment)
         return Step(tried.experiment, tried.why, tried.runs) if tried else None
     return replace(step, runs=_runs(step, state)) if _is_open(step, state, runnable) else None

@@ -73,8 +73,8 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | No
     """Once it is decided. `processes` are of the plain run that completed the decision."""
     seen = observed(trials)
     for name, one in seen.items():
-        if base(name) in (EXPERIMENT, SCALED) and decided(one, seen[PLAIN]):
-            found = _diagnosis if base(name) == EXPERIMENT else scaled.diagnosis
+        if base(name) in DIAGNOSES and decided(one, seen[PLAIN]):
+            found = DIAGNOSES[base(name)]
             return next(filter(None, (found(facts, one, seen[PLAIN]) for facts in processes)), None)
     return None
 
@@ -110,6 +110,9 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         observed=True,
         root=_setter(facts, row, int(first)),
     )
+
+
+DIAGNOSES = {EXPERIMENT: _diagnosis, SCALED: scaled.diagnosis}
 
 
 def _label(value: dict[str, object], index: str) -> str:

@@ -32,6 +32,7 @@ from gpudx.investigate import (
     uninitialized,
     unset_variables,
     which_memory,
+    widened,
 )
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.investigate.observed import HUNG
@@ -212,6 +213,8 @@ class Laboratory:
             case, trial = _with_entry(unset_variables.entry((*state.trials, trial), job.context, made.facts), case, trial, made.facts)
         if experiment == PLAIN:
             case, trial = _with_order(case, trial, state, made.facts)
+            entry = widened.entry((*state.trials, trial), job.context, made.facts, self.folder)
+            case, trial = _with_entry(entry, case, trial, made.facts)
         case, trial = _with_entry(freed_early.entry(state.trials, trial, case), case, trial, made.facts)
         module = every()[base(experiment)]
         return case, trial if made.idle else at_sites.counted(trial, case, module, job.context, state), made
