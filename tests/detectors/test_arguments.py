@@ -84,7 +84,8 @@ def test_a_whole_number_in_a_float_that_the_kernel_computes_with_is_likely_the_c
 
 
 @pytest.mark.parametrize(
-    "text", ["amount", "as_float(as_int(in[i]) + as_int(amount))", "((union { float f; int i; }){.f = amount}).i + 1", "in[i] + unknown(amount)"]
+    "text",
+    ["amount", "as_float(as_int(in[i]) + as_int(amount))", "((union { float f; int i; }){.f = amount}).i + 1", "in[i] + unknown(amount)"],
 )
 def test_bits_that_a_kernel_keeps_or_takes_apart_are_a_warning_at_most(world: Make, look: Look, text: str) -> None:
     assert of_amount(world, look, text, 2) == ["warning"]

@@ -14,7 +14,8 @@ Fix it by writing the name as the source has it.
 
 Reported where no source that the program builds, nor a header of one, has the name of the option, and where a condition of the source
 (`#ifndef`, `#ifdef`, `#if`) asks for the near name, which no option defines. Names are near if two letters are exchanged in one of their
-words, one is missing or added, they differ in case or underscores, or in a last word like SIZE or COUNT. An option that is only unused is not reported.
+words, one is missing or added, they differ in case or underscores, or in a last word like SIZE or COUNT. An option that is only unused is
+not reported.
 """
 
 from __future__ import annotations

@@ -73,9 +73,9 @@ class Builds:
         return found
 
     def _positions(self) -> list[int]:
-        trace, named = self.facts.trace, ("clBuildProgram", "clCompileProgram")
-        calls = [trace.named(name) for name in named]
-        return sorted(np.concatenate(calls).tolist()) if calls else []
+        trace = self.facts.trace
+        calls = tuple(one for one in trace.schema.doing("build") if "options" in one.arrays and "program" in dict(one.fields))
+        return sorted(trace.select(calls).tolist()) if calls else []
 
     def _source(self, position: int) -> str:
         """"" where the program was made from a binary."""

@@ -420,7 +420,8 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
         new = [e for e in new if e.observed or not _is_of_refused_call(e, case)]
     if state.trials and state.symptom != "hang":  # an instrument that took too long is not what the program fails of
         new = [e for e in new if e.cause != "hang"]
-    silent = (PLAIN, *ordered.WITHOUT_INSTRUMENT, *exchanged.OF_SOURCES)  # no instrument looks at these runs, and what their record has the plain ones have too
+    # No instrument looks at these runs, and what their record has the plain ones have too.
+    silent = (PLAIN, *ordered.WITHOUT_INSTRUMENT, *exchanged.OF_SOURCES)
     itself = base(experiment) not in silent and not _is_asked(every()[base(experiment)])  # another program has its own faults
     watching = [one for one in case.instruments if one.watches and one.name != "recorder"]
     return Trial(

@@ -1,7 +1,7 @@
 """Does the outcome depend on a private variable that a kernel may read before it writes it? Decided by runs with different values in it.
 
-The same value must give the same outcome each time, and another value another one. Where several variables may be read too early, the others
-keep one value while one of them is changed, until one is found that makes the difference.
+The same value must give the same outcome each time, and another value another one. Where several variables may be read too early, the
+others keep one value while one of them is changed, until one is found that makes the difference.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ WHY = "whether the outcome depends on a variable that a kernel has not set"
 PER_VALUE, AGAIN = 3, 2  # runs with all variables at a value; with one of them at it
 NOTHING = ("not reached", "tool missing")
 SHOWN = 4
+DEPENDS = "The outcome changes with the value of this variable, and with nothing else between these runs."
+UNUSED = "What the program reads back changes with the value of this variable; it is not shown that the program uses it."
+READS_BACK = "reads other bytes back from the device"
 
 
 def next_run(trials: Sequence[Trial], runnable: Collection[str]) -> Wanted | None:
@@ -75,10 +78,16 @@ class _Seen:
     def of(self, variant: str) -> list[Trial]:
         return self._made.get(variant, [])
 
-    def _end(self, trial: Trial) -> tuple[str, str]:
-        """How a run ended, and what it printed, where that is the same in runs with the same values."""
-        zero = {one.output for one in self.of(ZERO)}
-        return trial.ending, trial.output if len(zero) == 1 and len(self.of(ZERO)) >= AGAIN else ""
+    def _end(self, trial: Trial) -> tuple[str, str, str]:
+        """How a run ended, what it printed and what it read back, as far as that is the same in runs with the same values."""
+        same = len(self.of(ZERO)) >= AGAIN
+        printed, given = ({getattr(one, name) for one in self.of(ZERO)} for name in ("output", "given"))
+        return trial.ending, trial.output if same and len(printed) == 1 else "", trial.given if same and len(given) == 1 else ""
+
+    def difference(self, variant: str) -> str:
+        """What a value changes, for people."""
+        ending, printed, _ = (one != other for one, other in zip(self._end(self.of(variant)[0]), self._end(self.of(ZERO)[0]), strict=True))
+        return "ends otherwise" if ending else "prints something else" if printed else READS_BACK
 
     def differs(self, trial: Trial) -> bool:
         return bool(self.of(ZERO)) and self._end(trial) != self._end(self.of(ZERO)[0])
@@ -128,14 +137,14 @@ def _diagnosis(facts: Facts, seen: _Seen, chosen: Suspect, several: Sequence[Sus
     cause, site = every_cause()[CAUSE], facts.sites.at(int(launches.position[rows[0]]))
     where = "" if chosen.function == site.kernel else f" (in {chosen.function}())"
     what = _names(several) if several else f"`{chosen.name}`"
-    ends = "ends otherwise" if len({one.ending for one in (*seen.of(ZERO), *seen.of(variant))}) > 1 else "prints something else"
+    ends = seen.difference(variant)
     value = variant.partition(".")[0]
     return Diagnosis(
         cause=CAUSE,
-        status="confirmed" if not several else "likely",
+        status="confirmed" if not several and ends != READS_BACK else "likely",  # a program may ignore what it reads
         summary=(
-            f"Kernel {site.kernel} (launch {site.launch}) reads {what}{where} before it has a value, and the result depends on it: "
-            f"with 0x{value} there instead of 0, the program {ends}."
+            f"Kernel {site.kernel} (launch {site.launch}) reads {what}{where} before it has a value"
+            f"{', and the result depends on it' if ends != READS_BACK else ''}: with 0x{value} there instead of 0, the program {ends}."
         ),
         guilty=Guilty.at(site, None),
         victim=None,
@@ -146,7 +155,7 @@ def _diagnosis(facts: Facts, seen: _Seen, chosen: Suspect, several: Sequence[Sus
         ),
         refutes_if=cause.refutes_if,
         fix=(f"Give {what} a value where it is declared." if not several else cause.fix[0],),
-        reason="The outcome changes with the value of this variable, and with nothing else between these runs.",
+        reason=UNUSED if ends == READS_BACK else DEPENDS,
         observed=True,
         access=Access(kind="read", by="kernel", kernel=site.kernel or "", source=_source(facts, chosen, chosen.line), space="private"),
     )
@@ -158,7 +167,7 @@ def _names(several: Sequence[Suspect]) -> str:
 
 def _declared(facts: Facts, one: Suspect) -> Evidence:
     read = f", and it may be read at {_source(facts, one, one.used)} before it is written" if one.used else ""
-    return Evidence(f"`{one.text}` at {_source(facts, one, one.line)} declares it without a value{read}")
+    return Evidence(f"`{one.name}` is declared without a value at {_source(facts, one, one.line)}{read}")
 
 
 def _source(facts: Facts, one: Suspect, line: int) -> str:

@@ -1,6 +1,7 @@
 """Sums and products that do not fit in their type: does a program that fails every time pass with them in 64 bits?
 
-A number that wraps is no fault by itself: hashes and random generators are made of such numbers. So nothing is said of a program that passes.
+A number that wraps is no fault by itself: hashes and random generators are made of such numbers. So nothing is said of a program that
+passes.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Private variables that a kernel may read before it writes them, and text that gives them a value where they are declared.
 
 For numbers, clang's own analysis says which; whether the path on which one stays without a value is ever taken, it cannot say. Of arrays,
-vectors and structs it says nothing, so all that are declared without a value are tried.
+vectors, structs and variables whose address is taken it says nothing, so all that are declared without a value are tried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 from gpudx.kernel_checks.cl_types import INTS, plain, qualifier
@@ -25,14 +26,15 @@ def unset(source: str, build_options: str) -> tuple[Suspect, ...]:
     if tree is None:
         return ()
     reading = Reading(source, tree)
-    told = _told(reading)
-    kernels = reading.kernels()
-    return tuple(
-        suspect
-        for function in reading.functions
-        for node in function.walk()
-        if node.kind == "VAR_DECL" and (suspect := _suspect(reading, node, function.name, kernels[function.name], told))
-    )
+    kernels, told, found = reading.kernels(), _told(reading), list[Suspect]()
+    for function in reading.functions:
+        nodes = function.walk()
+        taken = {one.children[0].declared for one in nodes if one.kind == "UNARY_OPERATOR" and one.operator == "&"}
+        for node in (one for one in nodes if one.kind == "VAR_DECL"):
+            use = told.get(node.end)
+            suspect = _suspect(reading, node, use) if use or node.type_kind in WHOLE or node.number in taken else None
+            found += [replace(suspect, function=function.name, kernels=kernels[function.name])] if suspect else []
+    return tuple(found)
 
 
 Told = dict[int, tuple[int, bool]]  # by the end of a declaration: the line of the use, and whether no condition decides it
@@ -48,19 +50,16 @@ def _told(reading: Reading) -> Told:
     return found
 
 
-def _suspect(reading: Reading, node: Node, function: str, kernels: tuple[str, ...], told: Told) -> Suspect | None:
-    kind, above = node.type_kind, node.parent
-    value = _value(node)
-    use = told.get(node.end)
+def _suspect(reading: Reading, node: Node, use: tuple[int, bool] | None) -> Suspect | None:
+    above, value = node.parent, _value(node)
     if above is None or not value or qualifier(node.type) != "p" or _has_value(reading, node):
         return None
-    if (use is None) is (kind not in WHOLE) or not reading.is_written_out(above, [node.name]):
+    if not reading.is_written_out(above, [node.name]):
         return None
     line, certain = use or (0, False)
-    words = " ".join(reading.text(node).split())
     return Suspect(
-        reading.source, function, kernels, node.name, plain(node.type), reading.line(node.name_start), words,
-        (Edit(above.end, above.end, value),), line, certain,
+        reading.source, name=node.name, type=plain(node.type), line=reading.line(node.name_start),
+        text=" ".join(reading.text(node).split()), edits=(Edit(above.end, above.end, value),), used=line, certain=certain,
     )  # fmt: skip
 
 
@@ -76,9 +75,8 @@ def _value(node: Node) -> str:
     if kind in INTS and kind != "ENUM":
         return f" {name} = ({plain(node.type)})0x{PATTERN}{PATTERN}UL;".replace(PATTERN * 2, "{0}{0}")
     if kind in WHOLE and not _holds_pointers(node):
-        words = f"((__private uint *)&{name})[gdx_n] = 0x{{0}}u" if _in_words(node) else f"((__private uchar *)&{name})[gdx_n] = 0x{{0}} & 0xff"
-        size = f"sizeof({name}) / 4" if _in_words(node) else f"sizeof({name})"
-        return f" for (uint gdx_n = 0; gdx_n < {size}; gdx_n++) {words};"
+        part, step, size = ("uint", "0x{0}u", f"sizeof({name}) / 4") if _in_words(node) else ("uchar", "0x{0} & 0xff", f"sizeof({name})")
+        return f" for (uint gdx_n = 0; gdx_n < {size}; gdx_n++) ((__private {part} *)&{name})[gdx_n] = {step};"
     return ""
 
 

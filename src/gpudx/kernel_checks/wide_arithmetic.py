@@ -1,8 +1,8 @@
 """Sums and products of 32 bits and less, and the text that computes them in 64.
 
-A variable that sums or products are assigned to becomes a long, and what is assigned to it is computed in 64 bits. A sum or product that becomes
-a floating-point or longer number, is divided or is compared is computed in 64 bits where it stands. Indexes are left out: an access with
-a wrong one is seen by checks inside the kernel.
+A variable that sums or products are assigned to becomes a long, and what is assigned to it is computed in 64 bits. A sum or product that
+becomes a floating-point or longer number, is divided or is compared is computed in 64 bits where it stands. Indexes are left out: an
+access with a wrong one is seen by checks inside the kernel.
 """
 
 from __future__ import annotations
@@ -103,15 +103,17 @@ class _Body:
             return None
         if any(qualifier(one.type) != "p" for one in made):
             return None
-        words = "const long " if "const" in kind.split() else "long "
-        edits = (Edit(statement.start, made[0].name_start, words), *self._widened(self._values(statement)))
+        wider = "const long " if "const" in kind.split() else "long "
+        edits = (Edit(statement.start, made[0].name_start, wider), *self._widened(self._values(statement)))
         first = grown[0]
         growth = next(filter(_makes_more, [*self.given.get(first.number, ()), *first.children]))
         is_init = growth in first.children
+        words = self.reading.data[first.name_start if is_init else growth.start : growth.end].decode("utf-8", "replace")
         return Suspect(
             self.reading.source, name=first.name, type=plain(first.type), line=self.reading.line(first.name_start),
-            text=" ".join(self.reading.text(first if is_init else growth).split()), edits=edits,
-            used=self.reading.line(growth.start), place=(growth.start, growth.end), certain=not is_init and _is_statement(self.reading, growth),
+            text=" ".join(words.split()), edits=edits,
+            used=self.reading.line(growth.start), place=(growth.start, growth.end),
+            certain=not is_init and _is_statement(self.reading, growth),
         )  # fmt: skip
 
     def _grows(self, variable: Node) -> bool:
@@ -205,16 +207,18 @@ def told(suspect: Suspect, number: int) -> tuple[Edit, ...]:
     """The same edits, with text that prints a number which outgrows its type: of an assignment (`certain`) the value of the variable before and
     after it, else the value of the expression, for the first work-items."""
     start, end = suspect.place
-    ids = "(int)get_global_id(0), (int)get_global_id(1), (int)get_global_id(2)"
+    ids = ", ".join(f"(int)get_global_id({axis})" for axis in range(3))
     name, kind = suspect.name, suspect.type
     if suspect.certain:
         check = f"({kind})gdx_was == gdx_was && ({kind}){name} != {name}"
         before = f"{{ long gdx_was = {name}; "
-        after = f'; if ({check}) printf("{MARK} {number} %ld %ld %d %d %d\\n", gdx_was, {name}, {ids}); }}'
+        prints = f'printf("{MARK} {number} %ld %ld %d %d %d\\n", gdx_was, {name}, {ids})'
+        after = f"; if ({check}) {prints}; }}"
     else:
         check = f"({kind})gdx_was != gdx_was && get_global_id(0) + get_global_id(1) < {FIRST}"
         before = "({ long gdx_was = "
-        after = f'; if ({check}) printf("{MARK} {number} %ld %ld %d %d %d\\n", gdx_was, gdx_was, {ids}); gdx_was; }})'
+        prints = f'printf("{MARK} {number} %ld %ld %d %d %d\\n", gdx_was, gdx_was, {ids})'
+        after = f"; if ({check}) {prints}; gdx_was; }})"
     return (Edit(start, start, before), *suspect.edits, Edit(end, end, after))
 
 
