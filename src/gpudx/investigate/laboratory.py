@@ -46,6 +46,7 @@ from gpudx.lab.experiments import (
     NotReached,
     base,
     every,
+    filled_variables,
     mitigations,
     sized,
 )
@@ -209,7 +210,7 @@ class Laboratory:
         if experiment == uninitialized.SHARED_MEMORY:
             entry = uninitialized.shared_entry((*state.trials, trial), case)
             case, trial = _with_entry(entry, case, trial, made.facts)
-        if base(experiment) == unset_variables.ID:
+        if base(experiment) == filled_variables.ID:
             case, trial = _with_entry(unset_variables.entry((*state.trials, trial), job.context, made.facts), case, trial, made.facts)
         if experiment == PLAIN:
             case, trial = _with_order(case, trial, state, made.facts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from gpudx.kernel_checks.cl_types import INTS, plain, qualifier
 from gpudx.kernel_checks.suspects import Edit, Reading, Suspect, tree_of
@@ -89,8 +90,8 @@ def _holds_pointers(node: Node) -> bool:
     return any("*" in kind.spelling or "image" in kind.spelling for kind in _parts(node.type.get_canonical()))
 
 
-def _parts(kind: object) -> Iterator[object]:
-    canonical = kind.get_canonical()  # type: ignore[attr-defined]
+def _parts(kind: Any) -> Iterator[Any]:
+    canonical = kind.get_canonical()
     while canonical.kind.name == "CONSTANTARRAY":
         canonical = canonical.element_type.get_canonical()
     yield canonical

@@ -204,8 +204,8 @@ def _is_statement(reading: Reading, node: Node) -> bool:
 
 
 def told(suspect: Suspect, number: int) -> tuple[Edit, ...]:
-    """The same edits, with text that prints a number which outgrows its type: of an assignment (`certain`) the value of the variable before and
-    after it, else the value of the expression, for the first work-items."""
+    """The same edits, with text that prints a number which outgrows its type: of an assignment (`certain`) the value of the variable
+    before and after it, else the value of the expression, for the first work-items."""
     start, end = suspect.place
     ids = ", ".join(f"(int)get_global_id({axis})" for axis in range(3))
     name, kind = suspect.name, suspect.type
