@@ -10,7 +10,7 @@ from gpudx.lab.experiments.filled_variables import FILLS, ZERO
 from gpudx.model import Trial
 
 NAMES = tuple(f"filled-variables:{one}" for one in (*FILLS, *(f"{fill}.{number}" for fill in FILLS[1:] for number in (1, 2, 3))))
-WIDE = ("widened:1", "widened:2", "widened:all", "widened:told1", "widened:told2")
+WIDE = ("widened:1", "widened:2", "widened:0", "widened:told1", "widened:told2")
 
 
 def play(printed: Callable[[str, int], str], names: tuple[str, ...] = NAMES) -> list[str]:
@@ -59,9 +59,9 @@ def test_sums_are_widened_all_at_once_before_one_by_one() -> None:
         return wanted.experiment if wanted else ""
 
     plain = [trial(PLAIN, True)] * 3
-    assert asked(plain) == "widened:all" and not asked([*plain[:2], trial(PLAIN, False)])
-    assert not asked([*plain, trial("widened:all", True)])
-    assert asked([*plain, trial("widened:all", False)]) == "widened:1"
-    assert asked([*plain, trial("widened:all", False), trial("widened:1", True)]) == "widened:2"
-    both = [*plain, trial("widened:all", False), trial("widened:1", True), trial("widened:2", False)]
+    assert asked(plain) == "widened:0" and not asked([*plain[:2], trial(PLAIN, False)])
+    assert not asked([*plain, trial("widened:0", True)])
+    assert asked([*plain, trial("widened:0", False)]) == "widened:1"
+    assert asked([*plain, trial("widened:0", False), trial("widened:1", True)]) == "widened:2"
+    both = [*plain, trial("widened:0", False), trial("widened:1", True), trial("widened:2", False)]
     assert asked(both) == "widened:told2" and asked([*both, trial("widened:told2", False)]) == PLAIN

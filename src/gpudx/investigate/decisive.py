@@ -225,15 +225,15 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
         return _order_first(state, runnable)
     if step is LONGER and not (_was_stopped_early(state) and may_be_slow(state)):
         return None
+    if step in (FILLED, WIDENED):
+        edited = (unset_variables if step is FILLED else widened).next_run(state.trials, runnable)
+        return Step(edited.experiment, edited.why, edited.runs) if edited else None
     if step is SHARED_AGAIN:
         again = uninitialized.next_of_shared(state.trials)
         return Step(*again, _made(state.trials, again[0]) + 1) if again and again[0] in (*runnable, "recorded") else None
     if step is WHICH_MEMORY:
         next_one = which_memory.next_run(state, runnable)
         return Step(next_one.experiment, next_one.why, next_one.runs) if next_one else None
-    if step in (FILLED, WIDENED):
-        edited = (unset_variables if step is FILLED else widened).next_run(state.trials, runnable)
-        return Step(edited.experiment, edited.why, edited.runs) if edited else None
     if step in (EXCHANGED, SCALED):
         tried = exchanged.next_run(state.trials, runnable, step.experiment)
         return Step(tried.experiment, tried.why, tried.runs) if tried else None

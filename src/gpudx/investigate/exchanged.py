@@ -18,13 +18,12 @@ from gpudx.lab.experiments import base
 from gpudx.model import Diagnosis, Evidence, Guilty, Site, Trial
 from gpudx.text import plural
 
-EXPERIMENT, SCALED, WIDENED, CAUSE = "exchanged", "scaled-offset", "widened", "argument-order"
-OF_SOURCES = (WIDENED, "filled-variables")  # kernels from another text: what they do there is not the program's doing
+EXPERIMENT, SCALED, CAUSE = "exchanged", "scaled-offset", "argument-order"
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
 WHY = {
+    "widened": "whether a sum or product needs 64 bits",
     EXPERIMENT: "whether two arguments are swapped",
     SCALED: "whether an offset is in elements instead of bytes",
-    WIDENED: "whether a sum or product needs 64 bits",
 }
 AGAIN = "whether it still fails without the change"
 
@@ -73,8 +72,8 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | No
     """Once it is decided. `processes` are of the plain run that completed the decision."""
     seen = observed(trials)
     for name, one in seen.items():
-        if base(name) in DIAGNOSES and decided(one, seen[PLAIN]):
-            found = DIAGNOSES[base(name)]
+        if base(name) in (EXPERIMENT, SCALED) and decided(one, seen[PLAIN]):
+            found = _diagnosis if base(name) == EXPERIMENT else scaled.diagnosis
             return next(filter(None, (found(facts, one, seen[PLAIN]) for facts in processes)), None)
     return None
 
@@ -110,9 +109,6 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         observed=True,
         root=_setter(facts, row, int(first)),
     )
-
-
-DIAGNOSES = {EXPERIMENT: _diagnosis, SCALED: scaled.diagnosis}
 
 
 def _label(value: dict[str, object], index: str) -> str:

@@ -421,9 +421,8 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
         new = [e for e in new if e.observed or not _is_of_refused_call(e, case)]
     if state.trials and state.symptom != "hang":  # an instrument that took too long is not what the program fails of
         new = [e for e in new if e.cause != "hang"]
-    # No instrument looks at these runs, and what their record has the plain ones have too.
-    silent = (PLAIN, *ordered.WITHOUT_INSTRUMENT, *exchanged.OF_SOURCES)
-    itself = base(experiment) not in silent and not _is_asked(every()[base(experiment)])  # another program has its own faults
+    silent = (PLAIN, *ordered.WITHOUT_INSTRUMENT)  # no instrument looks at these runs, and what their record has the plain ones have too
+    itself = base(experiment) not in silent and not _is_of_another_program(every()[base(experiment)])
     watching = [one for one in case.instruments if one.watches and one.name != "recorder"]
     return Trial(
         experiment=experiment,
@@ -478,6 +477,11 @@ def _why_lost(error: Exception, folder: Path) -> str:
 
 def _is_asked(module: Experiment) -> bool:
     return bool(getattr(module, "ASKED", False))
+
+
+def _is_of_another_program(module: Experiment) -> bool:
+    """Another revision, another build, or a change that is tried: it has its own faults."""
+    return _is_asked(module) or bool(getattr(module, "CHANGES_PROGRAM", False))
 
 
 def _variants(name: str, module: Experiment, context: Context) -> list[str]:

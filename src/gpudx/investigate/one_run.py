@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx import pipeline
-from gpudx.facts import Facts, copy_offsets, exchangeable, kernel_sources, transfers
+from gpudx.facts import Facts, copy_offsets, exchangeable, transfers
 from gpudx.facts.allocated import freed_before
+from gpudx.facts.kernel_sources import of_launches
 from gpudx.facts.parts import can_be_apart
 from gpudx.investigate import standstill
 from gpudx.investigate.loop import OutOfTime
@@ -64,10 +65,10 @@ class Learned:
     transfers: tuple[str, ...]
     offsets: tuple[str, ...]
     exchanges: tuple[str, ...]
-    sources: tuple[tuple[str, str], ...]
     stuck: str
     frees: bool
     on_host: bool
+    sources: tuple[tuple[str, str], ...]
     seen: Seen
 
 
@@ -150,10 +151,10 @@ def learn(case: Case, facts: Sequence[Facts]) -> Learned:
         transfers=_transfers(facts),
         offsets=next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
         exchanges=next(filter(None, map(exchangeable.pairs, facts)), ()),
-        sources=tuple(dict.fromkeys(one for process in facts for one in kernel_sources.of_launches(process))),
         stuck=_stuck(case),
         frees=any(map(_frees, facts)),
         on_host=any(one.objects.on_host.any() for one in facts),
+        sources=tuple(dict.fromkeys(one for process in facts for one in of_launches(process))),
         seen=Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done),
     )
 
@@ -173,10 +174,10 @@ def with_learned(context: Context, learned: Learned) -> Context:
         transfers=context.transfers or learned.transfers,
         offsets=context.offsets or learned.offsets,
         exchanges=context.exchanges or learned.exchanges,
-        sources=context.sources or learned.sources,
         stuck=context.stuck or learned.stuck,
         frees=context.frees or learned.frees,
         on_host=context.on_host or learned.on_host,
+        sources=context.sources or learned.sources,
     )
 
 

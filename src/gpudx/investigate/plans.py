@@ -42,6 +42,8 @@ POISON = Step("poisoned", "whether the outcome depends on uninitialized memory",
 GLOBAL_RACES = Step("global-races", "races between blocks in global memory")
 SHARED_MEMORY = Step("shared-memory", "uninitialized shared memory, races with atomics, and absent lanes of warps")
 SHARED_AGAIN = Step("shared-again", "whether the outcome depends on uninitialized shared memory")  # uninitialized.py
+FILLED = Step("filled-variables", "whether the outcome depends on a variable that a kernel has not set")  # unset_variables.py
+WIDENED = Step("widened", "whether a sum or product needs 64 bits")  # as many runs as that takes: widened.py
 NUMBERS_OPENCL = Step("checked-numbers", "where the first NaN comes from")
 NUMBERS = Step("numbers", "where the first NaN or infinity comes from")
 INSIDE = (CHECKED, FENCED, FENCED_SERIALISED, MEMCHECK, FENCED_DUMP)  # a dump takes many times as long as memcheck
@@ -53,8 +55,6 @@ ORDER_FIRST = Step("order-first", "whether a missing wait is the cause")  # one 
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
 EXCHANGED = Step("exchanged", "whether two arguments are swapped")  # as many runs as that takes: exchanged.py
 SCALED = Step("scaled-offset", "whether an offset is in elements instead of bytes")
-FILLED = Step("filled-variables", "whether the outcome depends on a variable that a kernel has not set")  # unset_variables.py
-WIDENED = Step("widened", "whether a sum or product needs 64 bits")  # as many runs as that takes: exchanged.py
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),
     Step("turns", "whether threads that share a kernel object matter", 2),

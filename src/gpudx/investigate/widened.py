@@ -36,7 +36,7 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str]) -> Wanted | Non
         return None
     if every not in seen or not _passes(seen[every]):
         return exchanged.next_run(trials, [every], ID) if every not in seen else None
-    singles = [one for one in runnable if base(one) == ID and one.partition(VARIANT)[2].isdigit()]
+    singles = [one for one in runnable if base(one) == ID and one.partition(VARIANT)[2].isdigit() and one != every]
     for name in singles if len(singles) > 1 else ():
         if name not in seen:
             return exchanged.next_run(trials, [name], ID)

@@ -19,6 +19,7 @@ and, where it needs them:
     variants(context)   the ways of it, each with a rate of its own; context.variant says which one is run
     AGAINST             the experiment that its rate is compared with, where that is not the plain runs
     OUTPUT_COUNTS       in a program that never fails, a run that prints something else than all plain runs counts as a failure
+    CHANGES_PROGRAM     it runs another program, so to speak: what is found in its runs is no fault of the user's
     did(context)        what it does to this program, for people
 
 Runs of experiments that change nothing but a setting belong into one file with ROWS: sanitizers, runtimes, fences, waits, order.
@@ -90,11 +91,11 @@ class Context:
     edges: tuple[str, ...] = ()  # of all order findings: what orders their two operations at every occurrence
     exchanges: tuple[str, ...] = ()  # arguments that may be in each other's place: "kernel:1:2"
     offsets: tuple[str, ...] = ()  # of copies, that may be in elements: "b:1024:2048:4"
-    sources: tuple[tuple[str, str], ...] = ()  # of kernels that were launched, with the options of their builds
     stuck: str = ""  # the kernel that a plain run hung in
     frees: bool = False  # it frees device memory before its last launch
     on_host: bool = False  # buffers work on the program's own memory
     transfers: tuple[str, ...] = ()  # that return early: their numbers by line, "" where that are too many
+    sources: tuple[tuple[str, str], ...] = ()  # of kernels that were launched, with the options of their builds
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Computes sums and products of 32 bits and less in 64, in all kernels that are built from a source.
 
 If a program that fails every time passes with it, a number in a kernel does not fit in its type. If it still fails, numbers that are
-stored in 32 bits may be too large all the same. With a number as the variant, one variable or expression is computed so; `told` before the
-number prints what outgrew its type.
+stored in 32 bits may be too large all the same. With a number above 0 as the variant, one variable or expression is computed so; `told`
+before the number prints what outgrew its type.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from gpudx.model.how import How
 
 ID = "widened"
 COST = 1.0
-ALL, TOLD = "all", "told"
+CHANGES_PROGRAM = True
+ALL, TOLD = "0", "told"
 
 
 def suspects(context: Context) -> tuple[Suspect, ...]:
