@@ -12,10 +12,10 @@
 #include "core/stacks.h"
 #include "opencl/capture.h"
 #include "opencl/crumbs.h"
+#include "opencl/edited.h"
 #include "opencl/exchange.h"
 #include "opencl/numbers.h"
 #include "opencl/sites.h"
-#include "opencl/source.h"
 #include "opencl/turns.h"
 
 struct cl_dispatch gdx_cl_next GDX_HOT_DATA;
@@ -68,6 +68,42 @@ cl_context rec_clCreateContextFromType(const cl_context_properties *properties, 
 
 /* ---- programs ---- */
 
+/* Appends one of the program's strings to `text`; false: there is no more to be had, or no room for it. */
+static bool add_string(const struct gdx_reader *me, struct gdx_text *text, char *room, const char **strings,
+                       const size_t *lengths, cl_uint i)
+{
+    const char *string = NULL;
+    size_t length = 0, rest = GDX_LARGE_MAX - text->bytes, most;
+    bool whole = false;
+    if (!gdx_read(me, &string, strings + i, sizeof string)
+        || (lengths && !gdx_read(me, &length, lengths + i, sizeof length)) || !string)
+        return false;
+    most = length && length < rest ? length : rest;
+    size_t got = length ? gdx_read_some(me, room + text->bytes, string, most)
+                        : gdx_read_text(me, room + text->bytes, most, string, &whole);
+    text->bytes += got;
+    return length ? got == length : whole;
+}
+
+/* The whole source, or as much of it as is kept, with a mark that it was cut. */
+static void note_source(cl_program program, cl_uint count, const char **strings, const size_t *lengths)
+{
+    int saved = errno;
+    uint64_t word = WORD(program);
+    struct gdx_lane *lane = gdx_lane();
+    char *room = mmap(NULL, GDX_LARGE_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (lane && room != MAP_FAILED) {
+        struct gdx_text text = { room, 0 };
+        cl_uint i = 0;
+        while (i < count && add_string(&lane->reader, &text, room, strings, lengths, i))
+            i++;
+        gdx_note_cut(GDX_CALL_note_source, &word, 1, text, i < count);
+    }
+    if (room != MAP_FAILED)
+        munmap(room, GDX_LARGE_MAX);
+    errno = saved;
+}
+
 cl_program rec_clCreateProgramWithSource(cl_context context, cl_uint count, const char **strings, const size_t *lengths,
                                          cl_int *errcode)
 {
@@ -81,15 +117,17 @@ cl_program rec_clCreateProgramWithSource(cl_context context, cl_uint count, cons
         open.slot->w[3] = WORD(lengths);
         gdx_commit(&open);
     }
-    struct gdx_text edited = gdx_cl_edited_source(count, strings, lengths);
-    cl_program result = edited.data ? gdx_cl_next.clCreateProgramWithSource(context, 1, &edited.data, &edited.bytes, errcode)
-                                  : gdx_cl_next.clCreateProgramWithSource(context, count, strings, lengths, errcode);
-    gdx_cl_source_freed(edited);
+    size_t bytes = 0;
+    char *edited = gdx_cl_edited(count, strings, lengths, &bytes);
+    cl_program result = edited ? gdx_cl_next.clCreateProgramWithSource(context, 1, (const char **)&edited, &bytes, errcode)
+                               : gdx_cl_next.clCreateProgramWithSource(context, count, strings, lengths, errcode);
+    if (edited)
+        munmap(edited, bytes);
     if (gdx_still_open(&open))
         open.slot->w[4] = WORD(result);
     gdx_end(&open, *errcode);
     if (result && gdx_on())
-        gdx_cl_note_source(result, count, strings, lengths);  /* the driver has just read these strings */
+        note_source(result, count, strings, lengths);  /* the driver has just read these strings */
     if (result && gdx_checks())
         gdx_cl_check_source(result, count, strings, lengths);
     return result;

@@ -60,9 +60,45 @@ def test_layouts_that_cannot_be_known_are_silent(world: Make, look: Look, source
 
 def test_integer_for_float(opencl: OpenCL) -> None:
     finding = opencl.run("argument_types", "int for float").only(TYPE)
-    assert finding.severity == "warning"
+    assert (finding.severity, finding.attribution) == ("error", "probable")
     assert finding.count == 2
     assert "seems to hold an integer: 1024" in finding.message
+
+
+SHARPEN = """kernel void sharpen(global const float *in, global float *out, float amount) {
+  int i = get_global_id(0);
+  out[i] = %s;
+}"""
+
+
+def of_amount(world: Make, look: Look, text: str, bits: int, kind: str = "float") -> list[str]:
+    process = world(source=SHARPEN.replace("float amount", f"{kind} amount") % text)
+    kernel = process.kernel("sharpen", [Arg("float*", "in", space=GLOBAL), Arg("float*", "out", space=GLOBAL), Arg(kind, "amount")])
+    process.set_arg(kernel, 2, bits, size=4)
+    return [one.severity for one in look(process) if one.id == TYPE]
+
+
+@pytest.mark.parametrize("text", ["in[i] * amount", "in[i] + -amount", "pow(in[i], amount)", "in[i] < amount ? 0.0f : in[i]"])
+def test_a_whole_number_in_a_float_that_the_kernel_computes_with_is_likely_the_cause(world: Make, look: Look, text: str) -> None:
+    assert of_amount(world, look, text, 2) == ["error"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["amount", "as_float(as_int(in[i]) + as_int(amount))", "((union { float f; int i; }){.f = amount}).i + 1", "in[i] + unknown(amount)"],
+)
+def test_bits_that_a_kernel_keeps_or_takes_apart_are_a_warning_at_most(world: Make, look: Look, text: str) -> None:
+    assert of_amount(world, look, text, 2) == ["warning"]
+
+
+def test_the_smallest_floats_that_somebody_may_mean_are_a_warning_at_most(world: Make, look: Look) -> None:
+    assert of_amount(world, look, "in[i] + amount", 71362) == ["warning"]  # 1e-40
+
+
+def test_the_bits_of_a_round_float_in_an_integer(world: Make, look: Look) -> None:
+    assert of_amount(world, look, "in[i] * amount", 0x40A00000, "int") == ["error"]  # 5.0
+    assert of_amount(world, look, "in[i & amount] * amount", 0x40A00000, "int") == ["warning"]
+    assert of_amount(world, look, "in[i] * amount", 3, "int") == []
 
 
 def test_float_for_integer(opencl: OpenCL) -> None:

@@ -45,6 +45,48 @@ OpenCL leaves the result undefined: CPU devices stop the program with SIGFPE, GP
 """,
     ),
     Cause(
+        id="unset-variable",
+        title="A kernel reads a variable before it has given it a value",
+        refutes_if="Every path gives the variable a value before it is read, or the result does not depend on it.",
+        fix=("Give the variable a value where it is declared.",),
+        predicts=(("recorded", "results depend on the compiler and on what registers and stacks held before"),),
+        kind=FIXED,
+        about="""A kernel reads a variable before it has given it a value.
+
+A variable that is set only in a branch or a loop keeps whatever was there where the branch is not taken: zero on one device, another
+work-item's number on the next. Nothing outside its own memory is accessed, so that no driver notices.
+
+Example:
+
+    int first, hits = 0;
+    for (int i = 0; i < n; i++)
+        if (found(i) && !hits++) first = i;
+    where[id] = first;                       // of a record without a hit: anything
+
+Fix it by giving the variable a value where it is declared: `int first = -1`.
+""",
+    ),
+    Cause(
+        id="arithmetic-wrap",
+        title="A sum or product in a kernel does not fit in its type",
+        refutes_if="The failure remains with the arithmetic in 64 bits.",
+        fix=("Compute the sum or product in a wider type.",),
+        predicts=(("recorded", "results are wrong for large numbers although no call fails"),),
+        kind=FIXED,
+        about="""A sum or product in a kernel does not fit in its type.
+
+A 32-bit integer keeps the low 32 bits of a larger number: a sum of squares of 16-bit pixels passes 4,294,967,295 after two of them.
+What is computed from it is wrong, and no driver notices.
+
+Example:
+
+    uint squares = 0;
+    for (int i = 0; i < n; i++) squares += pixel[i] * pixel[i];
+
+Fix it by declaring the sum as ulong, and by converting one operand of a product before it is multiplied: `(ulong)a * b`.
+""",
+    ),
+    Cause(
         id="argument-order",
         title="Two arguments of a launch are swapped",
         refutes_if="The failure remains with the two arguments swapped.",

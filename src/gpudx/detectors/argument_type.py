@@ -17,8 +17,9 @@ is read together with the four bytes behind it:
 
 Fix it by converting on the host: `cl_float scale = 1024`, `double rate = 0.5`.
 
-It is reported only if every value that was set for the argument is like that. It is an error in a run that failed, if the
-kernel's source does not reinterpret the bits of an argument; otherwise it is a warning: bits alone prove nothing.
+It is reported only if every value that was set for the argument is like that. It is an error if the kernel's source does not
+reinterpret the bits of an argument, and if the run failed or the source shows that the kernel computes with the number; otherwise
+it is a warning: bits alone prove nothing.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ ROUND = (1 << 12) - 1  # floats that people write down end in zeros
 ELEMENTS = (1, 2, 4, 8, 16)
 ARGUMENTS = 1 << 12
 SMALL = np.uint64(1 << 20)  # a whole number up to here is a float below 2e-39
+# The floats 1e-39 to 1e-42, which somebody may mean. Smaller ones are not told from small whole numbers, and nobody computes with them.
+TINY = np.array([1e-39, 1e-40, 1e-41, 1e-42], np.float32).view(np.uint32).astype(np.uint64)
 REINTERPRETED = re.compile(r"\bas_\w+\s*\(|\bunion\b|\*\s*\(\s*(?:const\s+)?\w+\s*\*\s*\)\s*&")
 
 
@@ -159,7 +162,7 @@ def _makes_no_other_sense(facts: Facts, row: int, looks_like: str, values: U64) 
     whole = values.astype(np.uint32).view(np.float32)
     if looks_like == "a float" and not (whole == np.round(whole)).all():
         return False
-    if looks_like == "an integer" and not (values <= SMALL).all():
+    if looks_like == "an integer" and not ((values <= SMALL) & ~np.isin(values, TINY)).all():
         return False
     info = facts.kernels.info(int(facts.set_args.kernel_row[row]))
     source = facts.kernels.source(info.program, info.position) if info else ""
@@ -182,11 +185,13 @@ def _finding(facts: Facts, run: Run, part: I64, looks_like: str, values: U64) ->
     meant, read = (as_int, f"{as_float:g}") if looks_like == "an integer" else (f"{as_float:g}", as_int)
     message = f"{capital(what)} of kernel {site.kernel} seems to hold {looks_like}: {meant}, read as {read}."
     shown = several([f"{int(v):#010x}" for v in values])
-    certain = run.failed and _makes_no_other_sense(facts, row, looks_like, values)
+    computed = facts.kernels.computes_with(int(sets.kernel_row[row]), int(sets.index[row]))
+    certain = (run.failed or computed) and _makes_no_other_sense(facts, row, looks_like, values)
     return Finding(
         id=ID,
         severity="error" if certain else "warning",
         certainty="observed" if certain else "recorded",
+        attribution="this" if run.failed or not certain else "probable",  # a program that passes says nothing of its results
         because=f"The value makes sense as {looks_like} only, and the kernel reads the same bits as {read}.",
         message=message,
         site=site,

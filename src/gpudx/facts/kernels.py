@@ -229,13 +229,20 @@ class Kernels:
 
     def only_stored(self, row: int, index: int) -> bool:
         """Does the kernel's source show that this number is only a value that it stores, and never says where it works?"""
+        return self._shows_of_number("only_stored", row, index)
+
+    def computes_with(self, row: int, index: int) -> bool:
+        """Does the kernel's source show that it computes with this number, and never with single bits of it?"""
+        return self._shows_of_number("computes_with", row, index)
+
+    def _shows_of_number(self, what: str, row: int, index: int) -> bool:
         info = self.info(row)
         argument = info.args.get(index) if info else None
         stores = backend_module(self._api, "stores")
         if info is None or argument is None or not argument.name or argument.is_memory or stores is None:
             return False
         source = self.source(info.program, info.position)
-        return bool(source) and bool(stores.only_stored(source, info.name, argument.name))
+        return bool(source) and bool(getattr(stores, what)(source, info.name, argument.name))
 
     def at_own_id(self, row: int) -> frozenset[str]:
         """The arguments that each work-item uses at its own global id only, as the kernel's source shows; by name."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
-from gpudx.investigate import exchanged, met, ordered, uninitialized, which_memory
+from gpudx.investigate import exchanged, met, ordered, uninitialized, unset_variables, which_memory, widened
 from gpudx.investigate.agreement import agreed, is_unnamed
 from gpudx.investigate.observed import HUNG, hangs_sometimes, observed
 from gpudx.investigate.plans import (
@@ -20,6 +20,7 @@ from gpudx.investigate.plans import (
     EDITED_KERNEL,
     EXCHANGED,
     FAILS_TOO,
+    FILLED,
     HANGS_TOO,
     HOW_OFTEN,
     INDICES,
@@ -36,6 +37,7 @@ from gpudx.investigate.plans import (
     SHARED_AGAIN,
     USED_EARLY,
     WHICH_MEMORY,
+    WIDENED,
     Step,
 )
 from gpudx.investigate.suspects import by_page
@@ -239,6 +241,9 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
         return _order_first(state, runnable)
     if step is LONGER and not (_was_stopped_early(state) and may_be_slow(state)):
         return None
+    if step in (FILLED, WIDENED):
+        edited = (unset_variables if step is FILLED else widened).next_run(state.trials, runnable)
+        return Step(edited.experiment, edited.why, edited.runs) if edited else None
     if step is SHARED_AGAIN:
         again = uninitialized.next_of_shared(state.trials)
         return Step(*again, _made(state.trials, again[0]) + 1) if again and again[0] in (*runnable, "recorded") else None
@@ -315,6 +320,7 @@ SEES = {
     "checked": "accesses, races and barriers inside OpenCL kernels",
     "initcheck": "uninitialized reads of global memory",
     "poisoned": "results that depend on uninitialized memory",
+    "filled-variables": "results that depend on variables which a kernel has not set",
     "racecheck": "races in shared memory",
     "global-races": "races between blocks in global memory",
     "shared-memory": "reads of unwritten shared memory, and masks of warps",

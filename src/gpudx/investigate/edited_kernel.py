@@ -8,8 +8,9 @@ import numpy as np
 
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
-from gpudx.facts.kernel_edits import Edit, KernelEdits
+from gpudx.facts.kernel_sources import kernels_of_launches
 from gpudx.investigate.observed import Observed
+from gpudx.kernel_checks.word_changes import Change, changes
 from gpudx.model import Access, Diagnosis, Evidence, Guilty
 from gpudx.text import plural
 
@@ -20,7 +21,7 @@ REASON = (
 
 
 def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
-    edit = next((found for found in KernelEdits(facts).found if found.wish == one.trials[-1].note), None)
+    edit = next((found for found in changes(kernels_of_launches(facts)) if str(found) == one.trials[-1].note), None)
     launch = _launch(facts, edit) if edit else None
     if edit is None or launch is None:
         return None
@@ -48,7 +49,7 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
     )
 
 
-def _launch(facts: Facts, edit: Edit) -> int | None:
+def _launch(facts: Facts, edit: Change) -> int | None:
     """The first launch of the kernel that is changed; of one of its program, where a helper function is."""
     launches = facts.launches
     for row in np.flatnonzero((launches.status == 0) & ~launches.by_address):

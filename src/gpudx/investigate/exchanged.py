@@ -23,6 +23,7 @@ EXPERIMENT, SCALED, NUMBER, EDITED = "exchanged", "scaled-offset", "other-number
 CAUSE = "argument-order"
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
 WHY = {
+    "widened": "whether a sum or product needs 64 bits",
     EXPERIMENT: "whether two arguments are swapped",
     SCALED: "whether an offset is in elements instead of bytes",
     NUMBER: "whether a kernel is passed a wrong number",

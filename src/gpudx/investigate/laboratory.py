@@ -30,7 +30,9 @@ from gpudx.investigate import (
     same_failure,
     standstill,
     uninitialized,
+    unset_variables,
     which_memory,
+    widened,
 )
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.investigate.observed import HUNG
@@ -44,6 +46,7 @@ from gpudx.lab.experiments import (
     NotReached,
     base,
     every,
+    filled_variables,
     mitigations,
     sized,
 )
@@ -203,8 +206,12 @@ class Laboratory:
         if experiment == uninitialized.SHARED_MEMORY:
             entry = uninitialized.shared_entry((*state.trials, trial), case)
             case, trial = _with_entry(entry, case, trial, made.facts)
+        if base(experiment) == filled_variables.ID:
+            case, trial = _with_entry(unset_variables.entry((*state.trials, trial), job.context, made.facts), case, trial, made.facts)
         if experiment == PLAIN:
             case, trial = _with_order(case, trial, state, made.facts)
+            entry = widened.entry((*state.trials, trial), job.context, made.facts, self.folder)
+            case, trial = _with_entry(entry, case, trial, made.facts)
         case, trial = _with_entry(freed_early.entry(state.trials, trial, case), case, trial, made.facts)
         module = every()[base(experiment)]
         return case, trial if made.idle else at_sites.counted(trial, case, module, job.context, state), made

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx import pipeline
-from gpudx.facts import Facts, copy_offsets, exchangeable, kernel_edits, other_numbers, transfers
+from gpudx.facts import Facts, copy_offsets, exchangeable, other_numbers, transfers
 from gpudx.facts.allocated import freed_before
+from gpudx.facts.kernel_sources import kernels_of_launches, of_launches
 from gpudx.facts.parts import can_be_apart
 from gpudx.investigate import standstill
 from gpudx.investigate.loop import OutOfTime
+from gpudx.kernel_checks.word_changes import Change, changes
 from gpudx.lab import at_sites, criteria
 from gpudx.lab.experiments import PLAIN, Context, Seen, base, every
 from gpudx.lab.recorded import TRACES, run_recorded
@@ -65,10 +67,11 @@ class Learned:
     offsets: tuple[str, ...]
     exchanges: tuple[str, ...]
     numbers: tuple[str, ...]
-    edits: tuple[str, ...]
+    edits: tuple[Change, ...]
     stuck: str
     frees: bool
     on_host: bool
+    sources: tuple[tuple[str, str], ...]
     seen: Seen
 
 
@@ -152,10 +155,11 @@ def learn(case: Case, facts: Sequence[Facts]) -> Learned:
         offsets=next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
         exchanges=next(filter(None, map(exchangeable.pairs, facts)), ()),
         numbers=next(filter(None, (one.wishes for one in map(other_numbers.OtherNumbers, facts))), ()),
-        edits=next(filter(None, (one.wishes for one in map(kernel_edits.KernelEdits, facts))), ()),
+        edits=next(filter(None, map(changes, map(kernels_of_launches, facts))), ()),
         stuck=_stuck(case),
         frees=any(map(_frees, facts)),
         on_host=any(one.objects.on_host.any() for one in facts),
+        sources=tuple(dict.fromkeys(one for process in facts for one in of_launches(process))),
         seen=Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done),
     )
 
@@ -180,6 +184,7 @@ def with_learned(context: Context, learned: Learned) -> Context:
         stuck=context.stuck or learned.stuck,
         frees=context.frees or learned.frees,
         on_host=context.on_host or learned.on_host,
+        sources=context.sources or learned.sources,
     )
 
 

@@ -42,6 +42,8 @@ POISON = Step("poisoned", "whether the outcome depends on uninitialized memory",
 GLOBAL_RACES = Step("global-races", "races between blocks in global memory")
 SHARED_MEMORY = Step("shared-memory", "uninitialized shared memory, races with atomics, and absent lanes of warps")
 SHARED_AGAIN = Step("shared-again", "whether the outcome depends on uninitialized shared memory")  # uninitialized.py
+FILLED = Step("filled-variables", "whether the outcome depends on a variable that a kernel has not set")  # unset_variables.py
+WIDENED = Step("widened", "whether a sum or product needs 64 bits")  # as many runs as that takes: widened.py
 NUMBERS_OPENCL = Step("checked-numbers", "where the first NaN comes from")
 NUMBERS = Step("numbers", "where the first NaN or infinity comes from")
 INSIDE = (CHECKED, FENCED, FENCED_SERIALISED, MEMCHECK, FENCED_DUMP)  # a dump takes many times as long as memcheck
@@ -98,6 +100,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         RACECHECK,
         SYNCCHECK,
         INITCHECK,
+        FILLED,
         POISON,
         REPEATS,
         *ORDER,
@@ -128,11 +131,13 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         INITCHECK,
         HOST_MEMORY,
         ORDERED,
+        FILLED,
         POISON,
         *EDGES,
         REPEATS,
         NUMBERS_OPENCL,
         NUMBERS,
+        WIDENED,
         EXCHANGED,
         SCALED,
         *ORDER,
@@ -152,6 +157,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         GLOBAL_RACES,
         SHARED_MEMORY,
         SHARED_AGAIN,
+        FILLED,
         NUMBERS,
         NUMBERS_OPENCL,
         HEAP,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from gpudx.errors import UserError
@@ -106,6 +107,11 @@ class Node:
         return BINARY.get(lib.clang_getCursorBinaryOperatorKind(self._cursor), "?")
 
     @property
+    def name_start(self) -> int:
+        """Of a declaration: where the text has its name."""
+        return _offset(_lib(), self._cursor.location)
+
+    @property
     def function(self) -> Any:
         return self._cursor
 
@@ -143,6 +149,22 @@ KERNEL = re.compile(r"\b(?:__kernel|kernel)\b")
 IDENTIFIER = re.compile(r"[^\W\d][\w\x80-\xff]*")  # a character per byte, so a name may have any above 127
 
 
+@dataclass(frozen=True)
+class Said:
+    """One of the compiler's, or a note to it. libclang's own objects must not outlive the module that frees them."""
+
+    text: str
+    option: str
+    line: int
+    offset: int
+    notes: tuple[Said, ...]
+
+
+def _warning(one: Any) -> Said:
+    notes = tuple(map(_warning, one.children))
+    return Said(str(one.spelling), str(one.option), int(one.location.line), int(one.location.offset), notes)
+
+
 class Tree:
     """The declarations of a source. The translation unit lives as long as its cursors are asked."""
 
@@ -152,7 +174,8 @@ class Tree:
         lib = _lib()
         lib.clang_getExpansionLocation.argtypes = [cindex.SourceLocation] + [ctypes.c_void_p] * 4
         standard = {200: "CL2.0", 300: "CL3.0"}.get(version, "CL1.2")  # 1.0 and 1.1 are parts of 1.2
-        arguments = ["-x", "cl", f"-cl-std={standard}", "-cl-no-stdinc", "-Xclang", "-fdeclare-opencl-builtins", "-w"]
+        arguments = ["-x", "cl", f"-cl-std={standard}", "-cl-no-stdinc", "-Xclang", "-fdeclare-opencl-builtins"]
+        arguments += [] if any(one.startswith("-W") for one in options) else ["-w"]
         arguments += ["-target", "spir-unknown-unknown" if address_bits == 32 else "spir64-unknown-unknown"]
         arguments += ["-Xclang", "-cl-ext=+all", "-include", BASE, "-ferror-limit=1", *options]
         files = [(MAIN, text.encode("utf-8", "surrogateescape")), (BASE, base_header.text(version))]
@@ -163,6 +186,7 @@ class Tree:
         for problem in self._unit.diagnostics:
             if problem.severity >= cindex.Diagnostic.Error:
                 raise Unsupported(f"libclang says: {problem.spelling}")
+        self.warnings = [_warning(one) for one in self._unit.diagnostics if one.location.file and one.location.file.name == MAIN]
         self._bytes = text.encode("utf-8", "surrogateescape")
         # (float4)(1.0f) ends for clang before its last parenthesis, and so does all that ends with it: from, to.
         self._ends: dict[int, tuple[int, int]] = {}

@@ -17,6 +17,12 @@ BEFORE = frozenset(
     "( ) [ { } ; , = + - * / % < > ! ~ ? : | ^ && || == != <= >= << >> += -= *= /= %= &= |= ^= <<= >>= return".split()
 )
 
+COMPUTING = frozenset("+ - * / < > <= >= += -= *= /=".split())
+FUNCTIONS = frozenset(
+    "clamp cos exp exp2 fabs fma fmax fmin fmod log log2 mad mix pow powr rsqrt sin smoothstep sqrt step tanh".split()
+)
+OF_BITS = frozenset("& | ^ ~ << >> % &= |= ^= %= <<= >>=".split())
+
 
 def only_reads(source: str, kernel: str, parameter: str) -> bool:
     """True: the kernel surely does not write through this parameter."""
@@ -27,6 +33,33 @@ def only_reads(source: str, kernel: str, parameter: str) -> bool:
     tokens = TOKEN.findall(DIRECTIVE.sub(" ", text))
     bodies = [_body(tokens, at) for at in _definitions(tokens, kernel)]
     return len(bodies) == 1 and bodies[0] is not None and _loads_only(bodies[0], parameter)
+
+
+def computes_with(source: str, kernel: str, parameter: str) -> bool:
+    """True: the kernel surely adds, multiplies, divides or compares this number, and never asks for single bits of it."""
+    text = bare(source)
+    if any(re.search(rf"\b{re.escape(parameter)}\b", line) for line in DIRECTIVE.findall(text)):
+        return False
+    tokens = TOKEN.findall(DIRECTIVE.sub(" ", text))
+    bodies = [_body(tokens, at) for at in _definitions(tokens, kernel)]
+    if len(bodies) != 1 or bodies[0] is None:
+        return False
+    body = ["{", *bodies[0], "}"]
+    uses = [at for at, token in enumerate(body) if token == parameter]
+    of_bits = any({body[at - 1], body[at + 1]} & OF_BITS for at in uses)
+    return not of_bits and any({body[at - 1], body[at + 1]} & COMPUTING or _caller(body, at) in FUNCTIONS for at in uses)
+
+
+def _caller(body: list[str], at: int) -> str:
+    """The function whose argument this word is, "" where it is none, or part of a longer one."""
+    if body[at - 1] not in ("(", ",") or body[at + 1] not in (")", ","):
+        return ""
+    depth = 0
+    for begin in range(at - 1, 0, -1):
+        depth += (body[begin] == ")") - (body[begin] == "(")
+        if depth < 0:
+            return body[begin - 1].removeprefix("native_").removeprefix("half_")
+    return ""
 
 
 def only_stored(source: str, kernel: str, parameter: str) -> bool:

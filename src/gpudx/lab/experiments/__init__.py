@@ -37,6 +37,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 
+from gpudx.kernel_checks.word_changes import Change
 from gpudx.model import Asked
 from gpudx.model.how import How
 
@@ -92,11 +93,12 @@ class Context:
     exchanges: tuple[str, ...] = ()  # arguments that may be in each other's place: "kernel:1:2"
     offsets: tuple[str, ...] = ()  # of copies, that may be in elements: "b:1024:2048:4"
     numbers: tuple[str, ...] = ()  # that kernels may have been meant to get: "kernel:1:4:5"
-    edits: tuple[str, ...] = ()  # of words in the sources of kernels: "812:340:<:<="
+    edits: tuple[Change, ...] = ()  # of words in the sources of kernels
     stuck: str = ""  # the kernel that a plain run hung in
     frees: bool = False  # it frees device memory before its last launch
     on_host: bool = False  # buffers work on the program's own memory
     transfers: tuple[str, ...] = ()  # that return early: their numbers by line, "" where that are too many
+    sources: tuple[tuple[str, str], ...] = ()  # of kernels that were launched, with the options of their builds
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ fails, this says nothing about other places. With a variant, another word is cha
 
 from __future__ import annotations
 
+from gpudx.lab import edited
 from gpudx.lab.experiments import Context
 from gpudx.model.how import How
 
 ID = "edited-kernel"
 COST = 1.0
 CHANGES_PROGRAM = True
-VARIABLE = "GPUDX_EDIT"  # native/opencl/source.h
 
 
 def missing(context: Context) -> str | None:
@@ -26,9 +26,9 @@ def variants(context: Context) -> tuple[str, ...]:
 
 
 def how(context: Context) -> How:
-    return context.how.under({VARIABLE: context.edits[int(context.variant or 1) - 1]})
+    suspect = context.edits[int(context.variant or 1) - 1].suspect
+    return edited.how(context, f"{ID}:{context.variant}", [(suspect, suspect.edits)])
 
 
 def did(context: Context) -> str:
-    """ "812:340:<:<=": the text by its length, the place in it, what is there and what it becomes."""
-    return context.edits[int(context.variant or 1) - 1]
+    return str(context.edits[int(context.variant or 1) - 1])

@@ -8,14 +8,12 @@ that makes things worse, is one run that fails.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
 
-import numpy as np
-
-from gpudx.facts import Facts
+from gpudx.kernel_checks.suspects import Edit, Suspect
 
 MOST = 80  # candidates: each costs a run
 NAMES = 4  # variables, for each change of another kind
@@ -53,7 +51,7 @@ class _Word:
 
 
 @dataclass(frozen=True)
-class Edit:
+class Change:
     """What stands at `at`, in characters of the text, and what else may have been meant."""
 
     kernel: str  # "" in a helper function
@@ -78,41 +76,23 @@ class Edit:
         return text.split("\n")[self.line - 1].strip()
 
     @property
-    def wish(self) -> str:
-        """As the recorder is asked for it (native/opencl/source.h)."""
-        return f"{len(self.text.encode())}:{len(self.text[: self.at].encode())}:{self.before}:{self.after}"
+    def suspect(self) -> Suspect:
+        start = len(self.text[: self.at].encode("utf-8", "surrogateescape"))
+        return Suspect(source=self.text, function=self.kernel, edits=(Edit(start, start + len(self.before), self.after),))
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.becomes}"
 
 
-class KernelEdits:
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
-
-    @property
-    def wishes(self) -> tuple[str, ...]:
-        return tuple(one.wish for one in self.found)
-
-    @cached_property
-    def found(self) -> list[Edit]:
-        """Of all kinds of changes in turn, so that a long kernel does not hide the last kinds; variables are confused most often."""
-        functions = [(text, one) for text, names in self._texts.items() for one in _functions(_words(text)) if one.is_of(names)]
-        names, *others = (_edits(functions, kind) for kind in KINDS)
-        by_kind = [*(names[first::NAMES] for first in range(NAMES)), *others]
-        mixed = [one for turn in zip_longest(*by_kind) for one in turn if one is not None]
-        return list(dict.fromkeys(mixed))[:MOST]
-
-    @cached_property
-    def _texts(self) -> dict[str, frozenset[str]]:
-        """The sources of what was launched, and the names of the kernels."""
-        facts, launches = self._facts, self._facts.launches
-        done = np.flatnonzero((launches.status == 0) & ~launches.by_address)
-        rows = {int(facts.kernels.functions(launches.kernel_row[[row]])[0]): int(row) for row in done[::-1]}
-        found: dict[str, frozenset[str]] = {}
-        for row in rows.values():
-            info = launches.info(row)
-            text = facts.kernels.source(info.program, info.position) if info else ""
-            if info and text and len(text) <= MOST_TEXT:
-                found[text] = found.get(text, frozenset()) | {info.name}
-        return found
+def changes(kernels: Mapping[str, Collection[str]]) -> tuple[Change, ...]:
+    """By text, its kernels that were launched: what may have been meant, of all kinds of changes in turn, so that a long kernel does not
+    hide the last kinds. Variables are confused most often."""
+    texts = {text: names for text, names in kernels.items() if len(text) <= MOST_TEXT}
+    functions = [(text, one) for text, names in texts.items() for one in _functions(_words(text)) if one.is_of(names)]
+    names, *others = (_of_kind(functions, kind) for kind in KINDS)
+    by_kind = [*(names[first::NAMES] for first in range(NAMES)), *others]
+    mixed = [one for turn in zip_longest(*by_kind) for one in turn if one is not None]
+    return tuple(dict.fromkeys(mixed))[:MOST]
 
 
 @dataclass(frozen=True)
@@ -236,10 +216,10 @@ def _parted(words: Sequence[_Word]) -> list[list[_Word]]:
 
 # ---- kinds of changes: each gives, for a function, the places in its body and what they become ----
 
-Change = tuple[int, str]
+Places = Iterator[tuple[int, str]]
 
 
-def _names(f: _Function) -> Iterator[Change]:
+def _names(f: _Function) -> Places:
     """Another variable: parameters for parameters and own ones for own ones come first."""
     places = [(at, w) for at, w in enumerate(f.body) if w.kind == "name" and not _is_written(f.body, at)]
     for near in (True, False):
@@ -265,11 +245,11 @@ def _is_written(body: Sequence[_Word], at: int) -> bool:
     return before in ("++", "--", ".", "->") or before in INTEGERS or changed
 
 
-def _comparisons(f: _Function) -> Iterator[Change]:
+def _comparisons(f: _Function) -> Places:
     yield from ((at, COMPARISONS[word.text]) for at, word in enumerate(f.body) if word.text in COMPARISONS)
 
 
-def _literals(f: _Function) -> Iterator[Change]:
+def _literals(f: _Function) -> Places:
     for step in (1, -1):
         for at, word in enumerate(f.body):
             if INTEGER.fullmatch(word.text) and int(word.text) + step >= 0 and not _is_dimension(f.body, at):
@@ -280,14 +260,14 @@ def _is_dimension(body: Sequence[_Word], at: int) -> bool:
     return at > 1 and body[at - 2].text in IDS
 
 
-def _ids(f: _Function) -> Iterator[Change]:
+def _ids(f: _Function) -> Places:
     for at, word in enumerate(f.body):
         if _is_dimension(f.body, at) and word.text in ("0", "1"):
             yield at, str(1 - int(word.text))
         yield from ((at, other) for other in IDS.get(word.text, ()))
 
 
-def _sets(f: _Function) -> Iterator[Change]:
+def _sets(f: _Function) -> Places:
     """`x = ` and `x += `, not where a variable is declared."""
     for at, word in enumerate(f.body):
         if word.text in SETS and not _declares(f.body, at):
@@ -304,28 +284,28 @@ def _declares(body: Sequence[_Word], at: int) -> bool:
     return [word.kind for word in first] == ["name", "name"]
 
 
-def _divisions(f: _Function) -> Iterator[Change]:
+def _divisions(f: _Function) -> Places:
     """In floating point, where the function has such numbers and the quotient is no index."""
     for at, word in enumerate(f.body if f.has_reals else ()):
         if word.text == "/" and at not in f.subscripts:
             yield at, "/(float)"
 
 
-def _sums(f: _Function) -> Iterator[Change]:
+def _sums(f: _Function) -> Places:
     for at, word in enumerate(f.body):
         if word.text in SUMS and at and VALUE.fullmatch(f.body[at - 1].text[-1]):
             yield at, SUMS[word.text]
 
 
-def _others(f: _Function) -> Iterator[Change]:
+def _others(f: _Function) -> Places:
     yield from ((at, OTHERS[word.text]) for at, word in enumerate(f.body) if word.text in OTHERS)
 
 
 KINDS = (_names, _comparisons, _literals, _ids, _sets, _divisions, _sums, _others)
 
 
-def _edits(functions: Sequence[tuple[str, _Function]], kind: Callable[[_Function], Iterator[Change]]) -> list[Edit]:
+def _of_kind(functions: Sequence[tuple[str, _Function]], kind: Callable[[_Function], Places]) -> list[Change]:
     """All changes of one kind, those that decide about accesses first."""
     found = [(text, f, at, after) for text, f in functions for at, after in kind(f)]
     found.sort(key=lambda one: (one[2] not in one[1].subscripts, one[2] not in one[1].conditions))
-    return [Edit(f.name if f.is_kernel else "", text, f.body[at].at, f.body[at].text, after) for text, f, at, after in found]
+    return [Change(f.name if f.is_kernel else "", text, f.body[at].at, f.body[at].text, after) for text, f, at, after in found]
