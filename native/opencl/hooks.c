@@ -13,6 +13,7 @@
 #include "opencl/capture.h"
 #include "opencl/crumbs.h"
 #include "opencl/exchange.h"
+#include "opencl/redirect.h"
 #include "opencl/sites.h"
 #include "opencl/turns.h"
 
@@ -325,6 +326,7 @@ GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
 {
     struct gdx_open open;
     struct gdx_cl_fresh fresh;
+    cl_mem other;
     gdx_cl_turn_begins(kernel);
     if (BEGIN(clSetKernelArg)) {
         open.slot->w[0] = WORD(kernel);
@@ -337,6 +339,8 @@ GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
         gdx_commit(&open);
         gdx_first_stack(&open);
     }
+    if (gdx_cl_redirects())
+        value = gdx_cl_redirect_argument(kernel, index, size, value, &other);
     cl_int result = gdx_cl_next.clSetKernelArg(kernel, gdx_cl_exchanged(kernel, index), size, value);
     if (GDX_LIKELY(result == CL_SUCCESS && open.slot))
         gdx_cl_argument_keep(&open, kernel, index, &fresh);  /* what the driver refuses, the kernel does not hold */

@@ -1,16 +1,17 @@
-"""Swapped arguments, offsets in the wrong unit: does a program that fails every time pass with that one changed?"""
+"""Swapped arguments, offsets in the wrong unit, transfers of the wrong buffer: does a program that fails every time pass with that one changed?"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.investigate import scaled
+from gpudx.investigate import redirected, scaled
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.ordered import LEVEL, Wanted
 from gpudx.investigate.prediction import TWICE, passes_needed
@@ -18,11 +19,13 @@ from gpudx.lab.experiments import base
 from gpudx.model import Diagnosis, Evidence, Guilty, Site, Trial
 from gpudx.text import plural
 
-EXPERIMENT, SCALED, CAUSE = "exchanged", "scaled-offset", "argument-order"
+EXPERIMENT, SCALED, REDIRECTED, CAUSE = "exchanged", "scaled-offset", "redirected", "argument-order"
+LEAST, WORTH_S = 3, 120.0  # variants of one experiment; time for all of them
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
 WHY = {
     EXPERIMENT: "whether two arguments are swapped",
     SCALED: "whether an offset is in elements instead of bytes",
+    REDIRECTED: "whether a call uses the wrong buffer, direction or row pitch",
 }
 AGAIN = "whether it still fails without the change"
 
@@ -32,7 +35,10 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str
     seen = observed(trials)
     if not _fails_always(seen[PLAIN]):
         return None
-    for name in sorted(one for one in runnable if base(one) == experiment):
+    names = sorted((one for one in runnable if base(one) == experiment), key=lambda one: (len(one), one))[: _most(seen[PLAIN])]
+    if experiment == REDIRECTED and (untried := next((one for one in names if one not in seen), None)):
+        return Wanted(untried, 1, WHY[experiment])  # each once: where several help, none of them is the only one
+    for name in names:
         one = seen.get(name, Observed(name))
         if not one.trials:
             return Wanted(name, 1, WHY[experiment])
@@ -46,6 +52,11 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str
         after = len(plain.after(one).trials)
         return Wanted(PLAIN, len(plain.trials) + TWICE - after, AGAIN) if after < TWICE else None
     return None
+
+
+def _most(plain: Observed) -> int:
+    """Variants that are tried: fewer of a program that takes long."""
+    return max(LEAST, int(WORTH_S / max(trial.seconds for trial in plain.trials)))
 
 
 def _needed(plain: Observed) -> int:
@@ -64,15 +75,18 @@ def _passes(one: Observed) -> bool:
 def decided(one: Observed, plain: Observed) -> bool:
     """Did the failure go with the exchange, and come back without it?"""
     enough = plain.rate.runs >= ENOUGH and _fails_always(plain) and plain.after(one).rate.failures >= TWICE
-    return enough and _passes(one) and one.rate.runs >= _needed(plain)
+    same = len({trial.note for trial in one.trials}) == 1  # a later plain run may have given the name to another change
+    return enough and same and _passes(one) and one.rate.runs >= _needed(plain)
 
 
 def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | None:
     """Once it is decided. `processes` are of the plain run that completed the decision."""
     seen = observed(trials)
     for name, one in seen.items():
-        if base(name) in (EXPERIMENT, SCALED) and decided(one, seen[PLAIN]):
-            found = _diagnosis if base(name) == EXPERIMENT else scaled.diagnosis
+        rivals = [other.trials[-1].note for other in seen.values() if base(other.experiment) == REDIRECTED and _passes(other)]
+        redirect = partial(redirected.diagnosis, rivals=rivals)
+        found = {EXPERIMENT: _diagnosis, SCALED: scaled.diagnosis, REDIRECTED: redirect}.get(base(name))
+        if found is not None and decided(one, seen[PLAIN]):
             return next(filter(None, (found(facts, one, seen[PLAIN]) for facts in processes)), None)
     return None
 

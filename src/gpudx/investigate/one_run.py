@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx import pipeline
-from gpudx.facts import Facts, copy_offsets, exchangeable, transfers
+from gpudx.facts import Facts, copy_offsets, exchangeable, redirects, transfers
 from gpudx.facts.allocated import freed_before
 from gpudx.facts.parts import can_be_apart
 from gpudx.investigate import standstill
@@ -64,6 +64,8 @@ class Learned:
     transfers: tuple[str, ...]
     offsets: tuple[str, ...]
     exchanges: tuple[str, ...]
+    redirects: tuple[str, ...]
+    has_lines: bool
     stuck: str
     frees: bool
     on_host: bool
@@ -149,6 +151,8 @@ def learn(case: Case, facts: Sequence[Facts]) -> Learned:
         transfers=_transfers(facts),
         offsets=next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
         exchanges=next(filter(None, map(exchangeable.pairs, facts)), ()),
+        redirects=next(filter(None, map(redirects.wishes, facts)), ()),
+        has_lines=all(map(redirects.has_lines, facts)),
         stuck=_stuck(case),
         frees=any(map(_frees, facts)),
         on_host=any(one.objects.on_host.any() for one in facts),
@@ -171,6 +175,8 @@ def with_learned(context: Context, learned: Learned) -> Context:
         transfers=context.transfers or learned.transfers,
         offsets=context.offsets or learned.offsets,
         exchanges=context.exchanges or learned.exchanges,
+        redirects=context.redirects if context.has_lines else learned.redirects or context.redirects,
+        has_lines=context.has_lines or learned.has_lines,
         stuck=context.stuck or learned.stuck,
         frees=context.frees or learned.frees,
         on_host=context.on_host or learned.on_host,

@@ -53,6 +53,7 @@ ORDER_FIRST = Step("order-first", "whether a missing wait is the cause")  # one 
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
 EXCHANGED = Step("exchanged", "whether two arguments are swapped")  # as many runs as that takes: exchanged.py
 SCALED = Step("scaled-offset", "whether an offset is in elements instead of bytes")
+REDIRECTED = Step("redirected", "whether a call uses the wrong buffer, direction or row pitch")
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),
     Step("turns", "whether threads that share a kernel object matter", 2),
@@ -131,6 +132,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         NUMBERS,
         EXCHANGED,
         SCALED,
+        REDIRECTED,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
