@@ -4,6 +4,7 @@
  *     CALL=3,5-9=0:4>7,7>4     the first memory object of these calls of this name is the 7th that the process made where it is the 4th;
  *                              calls and objects are counted from 1 in each process
  *     CALL=all=1:4>7           the second one, in all calls of this name
+ *     CALL=@app+1a2b;app+1c0d=...   calls with one of these return addresses on their stack: a file, and bytes from where it is mapped
  *     CALL=2-4=exchange        source and destination are exchanged, with their offsets, origins and pitches
  *     CALL=2-4=pitch0:400>512  the first of the two row pitches is 512 where it is 400
  *     KERNEL=2=argument:4>7    argument 2 of this kernel is another object
