@@ -83,7 +83,7 @@ that was filled and then forgotten.
 """,
     ),
     Cause(
-        id="copy-direction",
+        id="exchanged-copy",
         title="A copy has its source and destination exchanged",
         refutes_if="The failure remains with source and destination exchanged.",
         fix=("Exchange the source and the destination of the copy.",),

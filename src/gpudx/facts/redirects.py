@@ -96,9 +96,9 @@ def _of_group(facts: Facts, writes: LastWrites, info: CallInfo, group: Group) ->
     newer = _newer(facts, writes, group, used, own)
     best = min(found, key=lambda one: found[one], default=-1)
     if newer and (newer != {last: best}):
-        yield (0, -position, len(used)), _of_memory(facts, group, newer)
+        yield (0, -position, len(used)), _of_memory(facts, group, newer, used)
     for other in sorted(found, key=lambda one: found[one]):
-        yield (found[other][0], -position, len(used)), _of_memory(facts, group, {last: other})
+        yield (found[other][0], -position, len(used)), _of_memory(facts, group, {last: other}, used)
 
 
 def _objects(facts: Facts, info: CallInfo, group: Group, side: int) -> list[int]:
@@ -116,7 +116,7 @@ def _newer(facts: Facts, writes: LastWrites, group: Group, used: list[int], own:
         best = min(others, key=lambda b: others[b], default=-1)
         if best < 0 or found.setdefault(one, best) != best:
             return {}
-    return found if len(found) <= MOST_PAIRS else {}
+    return found if len(found) <= MOST_PAIRS // 2 else {}
 
 
 def _rank(writes: LastWrites, other: int, read: int, position: int, own: frozenset[int]) -> tuple[int, int] | None:
@@ -134,8 +134,11 @@ def _rank(writes: LastWrites, other: int, read: int, position: int, own: frozens
     return (0, -mine) if mine > theirs else None if writes.by_host(other) else (1, -mine)
 
 
-def _of_memory(facts: Facts, group: Group, others: dict[int, int]) -> Redirect:
-    wish = f"{group.name}={group.wish}=0:{pairs(facts, others)}"
+def _of_memory(facts: Facts, group: Group, others: dict[int, int], used: list[int]) -> Redirect:
+    """Where the other one is not read in this run, it is replaced as well: a program that ends at the first difference comes further, and
+    may read the two in turn."""
+    turned = {new: old for old, new in others.items() if new not in used}
+    wish = f"{group.name}={group.wish}=0:{pairs(facts, turned | others)}"
     return Redirect(MEMORY_KIND, wish, group, others=tuple(others.items()))
 
 

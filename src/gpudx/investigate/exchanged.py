@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -35,15 +34,17 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str
     seen = observed(trials)
     if not _fails_always(seen[PLAIN]):
         return None
-    names = sorted((one for one in runnable if base(one) == experiment), key=lambda one: (len(one), one))[: _most(seen[PLAIN])]
-    if experiment == REDIRECTED and (untried := next((one for one in names if one not in seen), None)):
-        return Wanted(untried, 1, WHY[experiment])  # each once: where several help, none of them is the only one
+    names = _names(runnable, experiment, seen[PLAIN])
+    if experiment == REDIRECTED and (untried := _untried(names, seen)):
+        return untried
     for name in names:
         one = seen.get(name, Observed(name))
         if not one.trials:
             return Wanted(name, 1, WHY[experiment])
         if not _passes(one):
             continue
+        if untried := _untried(_names(runnable, REDIRECTED, seen[PLAIN]), seen):
+            return untried
         plain, needed = seen[PLAIN], _needed(seen[PLAIN])
         if plain.rate.runs < ENOUGH:
             return Wanted(PLAIN, ENOUGH, AGAIN)
@@ -52,6 +53,17 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str
         after = len(plain.after(one).trials)
         return Wanted(PLAIN, len(plain.trials) + TWICE - after, AGAIN) if after < TWICE else None
     return None
+
+
+def _names(runnable: Collection[str], experiment: str, plain: Observed) -> list[str]:
+    """Its variants, the most plausible first."""
+    return sorted((one for one in runnable if base(one) == experiment), key=lambda one: (len(one), one))[: _most(plain)]
+
+
+def _untried(names: Sequence[str], seen: Mapping[str, Observed]) -> Wanted | None:
+    """Each is run once before another is believed: where several changes help, none of them is known to be the one that is meant."""
+    name = next((one for one in names if one not in seen), None)
+    return Wanted(name, 1, WHY[base(name)]) if name else None
 
 
 def _most(plain: Observed) -> int:
@@ -83,11 +95,11 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | No
     """Once it is decided. `processes` are of the plain run that completed the decision."""
     seen = observed(trials)
     for name, one in seen.items():
-        rivals = [other.trials[-1].note for other in seen.values() if base(other.experiment) == REDIRECTED and _passes(other)]
-        redirect = partial(redirected.diagnosis, rivals=rivals)
-        found = {EXPERIMENT: _diagnosis, SCALED: scaled.diagnosis, REDIRECTED: redirect}.get(base(name))
+        found = {EXPERIMENT: _diagnosis, SCALED: scaled.diagnosis, REDIRECTED: redirected.diagnosis}.get(base(name))
         if found is not None and decided(one, seen[PLAIN]):
-            return next(filter(None, (found(facts, one, seen[PLAIN]) for facts in processes)), None)
+            rivals = {other.trials[-1].note for key, other in seen.items() if base(key) == REDIRECTED and _passes(other)}
+            told = ((facts, found(facts, one, seen[PLAIN])) for facts in processes)
+            return next((redirected.beside(facts, entry, one, rivals) for facts, entry in told if entry), None)
     return None
 
 

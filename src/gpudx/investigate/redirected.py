@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -14,40 +15,56 @@ from gpudx.investigate.observed import Observed
 from gpudx.model import Diagnosis, Evidence, Guilty, Site
 from gpudx.text import plural
 
-BUFFER, DIRECTION, PITCH = "wrong-buffer", "copy-direction", "transfer-pitch"
+BUFFER, DIRECTION, PITCH = "wrong-buffer", "exchanged-copy", "transfer-pitch"
 SHOWN = 2
 NOT_ALONE = "The failure is gone with this one change, but also with another one: which of the two is meant is not known."
 REASON = "The failure is gone in every run with this one change, and comes back without it."
 
 
-def diagnosis(facts: Facts, one: Observed, plain: Observed, rivals: Collection[str] = ()) -> Diagnosis | None:
-    """`rivals`: all changes with which the program has passed."""
+def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
     change = next((found for found in redirects(facts) if found.wish == one.trials[-1].note), None)
     if change is None:
         return None
     position = _shown(facts, change)
-    site = facts.sites.at(position, argument=change.side if change.kind == ARGUMENT else None)
-    site = replace(site, source=change.group.line if ":" in change.group.line else site.source)
+    site = _site(facts, change, position)
     says = {MEMORY_KIND: _memory, EXCHANGE: _direction, ARGUMENT: _argument}.get(change.kind, _pitch)
     cause, summary, done, fix = says(facts, change, site)
-    others = [other for other in redirects(facts) if other.wish in rivals and _is_another(other, change)]
     memory = change.others[-1][0] if change.others else -1
     return Diagnosis(
         cause=cause,
-        status="likely" if others else "confirmed",
+        status="confirmed",
         summary=f"{summary}.",
         guilty=Guilty.at(site, allocation_of(facts, memory)),
         victim=None,
         evidence=(
             Evidence(f"with {done}: {plural(one.rate.runs, 'run')}, no failure", (site.number,)),
             Evidence(f"as it is: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
-            *(_instead(facts, other) for other in others[:SHOWN]),
         ),
         refutes_if=every_cause()[cause].refutes_if,
         fix=(fix,),
-        reason=NOT_ALONE if others else REASON,
+        reason=REASON,
         observed=True,
     )
+
+
+def _site(facts: Facts, change: Redirect, position: int) -> Site:
+    """The call, with the line that leads to all the calls that were changed, and its stack no further than that."""
+    site, line = facts.sites.at(position, argument=change.side if change.kind == ARGUMENT else None), change.group.line
+    if ":" not in line:
+        return site
+    ends = next((at for at, frame in enumerate(site.host_stack, 1) if os.path.basename(line) in frame), len(site.host_stack))
+    return replace(site, source=line, host_stack=site.host_stack[:ends])
+
+
+def beside(facts: Facts, entry: Diagnosis, one: Observed, rivals: Collection[str]) -> Diagnosis:
+    """An entry that a change has decided, with the other changes of calls that the program has passed with, too: `rivals`, as the recorder
+    was asked for them."""
+    mine = next((found for found in redirects(facts) if found.wish == one.trials[-1].note), None)
+    others = [found for found in redirects(facts) if found.wish in rivals and (mine is None or _is_another(found, mine))]
+    if not others:
+        return entry
+    evidence = (*entry.evidence[:2], *(_instead(facts, other) for other in others[:SHOWN]), *entry.evidence[2:])
+    return replace(entry, status="likely", reason=NOT_ALONE, evidence=evidence)
 
 
 def _is_another(other: Redirect, change: Redirect) -> bool:
