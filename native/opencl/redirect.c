@@ -82,10 +82,10 @@ static bool read_what(const char *text)
     }
     if (!colon)
         return false;
-    if (!strncmp(text, "argument:", 9)) {
+    if (!strncmp(text, "argument", 8)) {
         what = ARGUMENT;
-        which = (unsigned)ranges[0].first;
-        return num_ranges == 1 && read_pairs(colon + 1);
+        which = (unsigned)strtoul(text + 8, NULL, 10);
+        return read_pairs(colon + 1);
     }
     what = strncmp(text, "pitch", 5) ? MEMORY : PITCH;
     which = colon[-1] == '1';
@@ -164,10 +164,9 @@ static bool is_from_frame(void)
     return false;
 }
 
-static bool is_here(const char *called)
+/* Is it one of the calls that are meant? Asked once for each that could be. */
+static bool is_counted(void)
 {
-    if (what == ARGUMENT || strcmp(called, name))
-        return false;
     if (num_frames)
         return is_from_frame();
     uint64_t number = atomic_fetch_add(&came, 1) + 1;
@@ -175,6 +174,11 @@ static bool is_here(const char *called)
         if (number >= ranges[i].first && number <= ranges[i].last)
             return true;
     return !num_ranges;
+}
+
+static bool is_here(const char *called)
+{
+    return what != ARGUMENT && !strcmp(called, name) && is_counted();
 }
 
 #define EXCHANGE_BOTH(part)                                                                                                      \
@@ -256,7 +260,7 @@ const void *gdx_cl_redirect_argument(cl_kernel kernel, cl_uint index, size_t siz
 {
     int saved = errno;
     struct gdx_lane *lane;
-    bool mine = on() && what == ARGUMENT && index == which && value && size == sizeof *room && is_of(kernel)
+    bool mine = on() && what == ARGUMENT && index == which && value && size == sizeof *room && is_of(kernel) && is_counted()
         && (lane = gdx_lane()) != NULL && gdx_read(&lane->reader, room, value, sizeof *room);
     if (mine)
         *room = instead_of(*room);

@@ -7,7 +7,7 @@
  *     CALL=@app+1a2b;app+1c0d=...   calls with one of these return addresses on their stack: a file, and bytes from where it is mapped
  *     CALL=2-4=exchange        source and destination are exchanged, with their offsets, origins and pitches
  *     CALL=2-4=pitch0:400>512  the first of the two row pitches is 512 where it is 400
- *     KERNEL=2=argument:4>7    argument 2 of this kernel is another object
+ *     KERNEL=2-4=argument1:4>7 these calls that set argument 1 of this kernel set it to another object
  *
  * Objects that others are to be replaced by are kept as long as the process lives, so that a replaced call meets none that is gone. */
 #pragma once

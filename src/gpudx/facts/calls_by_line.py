@@ -36,8 +36,12 @@ class Group:
 
 
 def by_line(facts: Facts, info: CallInfo) -> list[Group]:
-    """All different groups, the innermost lines first."""
-    positions = facts.trace.select(info).tolist()
+    """Of all calls of one name: all different groups, the innermost lines first."""
+    return groups(facts, facts.trace.select(info).tolist(), info.name)
+
+
+def groups(facts: Facts, positions: list[int], name: str) -> list[Group]:
+    """The same of other calls, all of those that the recorder counts under this name."""
     if not positions or len(positions) > MOST_CALLS:
         return []
     chains, found, told = _chains(facts, positions), dict[tuple[int, ...], Group](), _Frames(facts, positions)
@@ -50,7 +54,7 @@ def by_line(facts: Facts, info: CallInfo) -> list[Group]:
             if tuple(numbers) not in found:
                 mine = Transfers(tuple(positions[number - 1] for number in numbers), tuple(numbers))
                 wish = ALL if len(numbers) == len(positions) else told.apart(mine.positions) or mine.ranges
-                found[tuple(numbers)] = Group(info.name, mine.positions, chain[depth] if len(chain) > depth else "", wish)
+                found[tuple(numbers)] = Group(name, mine.positions, chain[depth] if len(chain) > depth else "", wish)
     return [group for group in found.values() if group.wish]
 
 

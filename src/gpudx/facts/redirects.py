@@ -214,5 +214,5 @@ def _arguments(facts: Facts, writes: LastWrites) -> list[Redirect]:
 
 
 def _of_argument(facts: Facts, one: Argument) -> Redirect:
-    wish = f"{one.kernel}={one.index}=argument:{pairs(facts, {one.given: one.wanted})}"
-    return Redirect(ARGUMENT, wish, Group(one.kernel, one.positions, "", ""), one.index, ((one.given, one.wanted),))
+    wish = f"{one.group.name}={one.group.wish}=argument{one.index}:{pairs(facts, {one.given: one.wanted})}"
+    return Redirect(ARGUMENT, wish, one.group, one.index, ((one.given, one.wanted),))

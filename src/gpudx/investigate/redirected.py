@@ -39,6 +39,7 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         evidence=(
             Evidence(f"with {done}: {plural(one.rate.runs, 'run')}, no failure", (site.number,)),
             Evidence(f"as it is: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
+            *(_made(facts, obj) for obj in dict.fromkeys(new for _, new in change.others[:SHOWN])),
         ),
         refutes_if=every_cause()[cause].refutes_if,
         fix=(fix,),
@@ -52,6 +53,8 @@ def _site(facts: Facts, change: Redirect, position: int) -> Site:
     site, line = facts.sites.at(position, argument=change.side if change.kind == ARGUMENT else None), change.group.line
     if ":" not in line:
         return site
+    if change.kind in (MEMORY_KIND, ARGUMENT):  # a function that passes it on is not where it was chosen
+        return replace(site, source=line)
     ends = next((at for at, frame in enumerate(site.host_stack, 1) if os.path.basename(line) in frame), len(site.host_stack))
     return replace(site, source=line, host_stack=site.host_stack[:ends])
 
@@ -78,6 +81,11 @@ def _instead(facts: Facts, other: Redirect) -> Evidence:
     site = facts.sites.at(position)
     done = {MEMORY_KIND: _memory, EXCHANGE: _direction, ARGUMENT: _argument}.get(other.kind, _pitch)(facts, other, site)[2]
     return Evidence(f"it also passes with {done} at {site.call} (call {site.number}){_place(other)}", (site.number,))
+
+
+def _made(facts: Facts, obj: int) -> Evidence:
+    made = facts.sites.at(int(facts.objects.table["born"][obj]))
+    return Evidence(f"{facts.objects.label(obj)} was created by {placed(made)}", (made.number,))
 
 
 def _place(change: Redirect) -> str:
@@ -136,12 +144,20 @@ def _direction(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, st
 
 def _argument(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
     (given, wanted), label = change.others[0], facts.objects.label
-    name = f"argument {change.side}" + (f" (`{site.argument_name}`)" if site.argument_name else "")
+    told_name = site.argument_name or _declared(facts, site.number - 1, change.side)
+    name = f"argument {change.side}" + (f" (`{told_name}`)" if told_name else "")
     told = (
-        f"Kernel {change.group.name} (launch {site.launch}) is passed {label(given)} as {name}; the program fails every time, and passes "
-        f"with {label(wanted)}, which no launch is passed"
+        f"{_calls(site, change)} set{'s' if len(change.group.positions) == 1 else ''} {name} of kernel {change.group.name} to {label(given)}; the "
+        f"program fails every time, and passes with {label(wanted)}, which no launch is passed"
     )
-    return BUFFER, told, f"{label(wanted)} as argument {change.side}", f"Pass {label(wanted)} as {name}."
+    return BUFFER, told, f"{label(wanted)} as {name}", f"Pass {label(wanted)} as {name}."
+
+
+def _declared(facts: Facts, position: int, index: int) -> str:
+    """The argument's name in the kernel's source."""
+    row = facts.set_args.kernel_row[facts.set_args.position == position]
+    info = facts.kernels.info(int(row[0])) if len(row) else None
+    return info.args[index].name if info and index in info.args else ""
 
 
 def _pitch(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
