@@ -9,6 +9,7 @@ from dataclasses import replace
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.calls_by_line import ALL
 from gpudx.facts.last_writes import NEVER, LastWrites
 from gpudx.facts.redirects import ARGUMENT, EXCHANGE, MEMORY_KIND, Redirect, redirects
 from gpudx.investigate.observed import Observed
@@ -51,7 +52,7 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
 def _site(facts: Facts, change: Redirect, position: int) -> Site:
     """The call, with the line that leads to all the calls that were changed, and its stack no further than that."""
     site, line = facts.sites.at(position, argument=change.side if change.kind == ARGUMENT else None), change.group.line
-    if ":" not in line:
+    if ":" not in line or (change.kind == ARGUMENT and site.through and change.group.wish == ALL):
         return site
     if change.kind in (MEMORY_KIND, ARGUMENT):  # a function that passes it on is not where it was chosen
         return replace(site, source=line)
@@ -85,7 +86,8 @@ def _instead(facts: Facts, other: Redirect) -> Evidence:
 
 def _made(facts: Facts, obj: int) -> Evidence:
     made = facts.sites.at(int(facts.objects.table["born"][obj]))
-    return Evidence(f"{facts.objects.label(obj)} was created by {placed(made)}", (made.number,))
+    line = f", {os.path.basename(made.source)}" if made.source else ""
+    return Evidence(f"{facts.objects.label(obj)} was created by {made.call} (call {made.number}{line})", (made.number,))
 
 
 def _place(change: Redirect) -> str:
