@@ -221,6 +221,14 @@ MADE_FROM = {
 }
 
 
+PARTS = (  # of struct gdx_cl_parts: the parameters that are one, and their type
+    ("offset", "offset", "size_t"),
+    ("row", "row_pitch", "size_t"),
+    ("slice", "slice_pitch", "size_t"),
+    ("origin", "origin", "const size_t *"),
+)
+
+
 def parts(call: Call, name: str, kind: str) -> str:
     """The parameters of this name of a call's source and destination, as an initializer; "" where it has none."""
     found = [p.name for p in call.params if re.fullmatch(rf"(\w+_)?{name}", p.name) and p.type == kind]
@@ -234,8 +242,7 @@ def redirect_before(call: Call) -> list[str]:
     if call.verb not in ("copy", "map") or not has_memory(call):
         return []
     mem = ", ".join(f"&{p.name}" for p in call.params if p.type == "cl_mem")
-    rest = (("offset", "offset", "size_t"), ("row", "row_pitch", "size_t"), ("slice", "slice_pitch", "size_t"), ("origin", "origin", "const size_t *"))
-    given = [f".{field} = {found}" for field, name, kind in rest if (found := parts(call, name, kind))]
+    given = [f".{field} = {found}" for field, name, kind in PARTS if (found := parts(call, name, kind))]
     told = f'gdx_cl_redirect_call("{call.name}", &(struct gdx_cl_parts){{ .mem = {{ {mem} }}, {", ".join(given)} }});'
     asked = [f"cl_mem asked = {memory_of(call)};"] if call.verb == "map" else []
     return [*asked, "if (gdx_cl_redirects())", f"    {told}"]
@@ -284,7 +291,8 @@ def wrapper(call: Call) -> str:
         *(f"        {line}" for line in contents_within(call)),
         *(["        gdx_first_stack(&open);"] if call.has_first_stack else []),
         "    }",
-        *(f"    {line}" for line in (*redirect_before(call), *sources_before(call), *watch_before(call), *check_before(call), *site_before(call))),
+        *(f"    {line}" for line in redirect_before(call)),
+        *(f"    {line}" for line in (*sources_before(call), *watch_before(call), *check_before(call), *site_before(call))),
         f"    {keep}{driver(call)}({arguments_at_site(call)});",
     ]
     if patch:
@@ -304,7 +312,8 @@ def wrappers(calls: list[Call]) -> str:
         '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "core/sources.h"\n#include "core/stacks.h"\n'
         '#include "opencl/capture.h"\n'
         '#include "opencl/contents.h"\n'
-        '#include "opencl/crumbs.h"\n#include "opencl/host_args.h"\n#include "opencl/hooks.h"\n#include "opencl/redirect.h"\n#include "opencl/sites.h"\n'
+        '#include "opencl/crumbs.h"\n#include "opencl/host_args.h"\n#include "opencl/hooks.h"\n'
+        '#include "opencl/redirect.h"\n#include "opencl/sites.h"\n'
     ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]
     rows = [f"    .{c.name} = rec_{c.name}," for c in own if not c.skip]

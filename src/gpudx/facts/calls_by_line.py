@@ -1,8 +1,8 @@
 """Calls of one name, grouped by the lines of the program that led to them, and numbered as the recorder numbers them.
 
 A function that copies from one buffer to another may be called for two directions: all calls of its line are a group, and so are those
-of each line that calls it. A program does other things once something is changed, and the numbers of its calls shift: where return addresses
-tell a group's calls from all others, the recorder is told those.
+of each line that calls it. A program does other things once something is changed, and the numbers of its calls shift: where return
+addresses tell a group's calls from all others, the recorder is told those.
 """
 
 from __future__ import annotations
@@ -46,11 +46,10 @@ def groups(facts: Facts, positions: list[int], name: str) -> list[Group]:
         return []
     chains, found, told = _chains(facts, positions), dict[tuple[int, ...], Group](), _Frames(facts, positions)
     for depth in range(DEPTH):
-        parts: dict[Hashable, list[int]] = {}
+        parts: dict[tuple[str, ...], list[int]] = {}
         for number, chain in enumerate(chains, 1):
             parts.setdefault(chain[: depth + 1], []).append(number)
         for chain, numbers in parts.items():
-            assert isinstance(chain, tuple)
             if tuple(numbers) not in found:
                 mine = Transfers(tuple(positions[number - 1] for number in numbers), tuple(numbers))
                 wish = ALL if len(numbers) == len(positions) else told.apart(mine.positions) or mine.ranges
@@ -67,7 +66,7 @@ class _Frames:
         self._stacks = {position: frozenset(stack.addresses if stack else ()) for position, stack in stacks}
 
     def apart(self, positions: Sequence[int]) -> str:
-        """ "@app+1a2b;app+1c0d": addresses on the stacks of these calls, each on one at least, and on no others; "" where there are none."""
+        """ "@app+1a2b;app+1c0d": addresses on the stacks of these calls, each on one at least, and on no others; "": there are none."""
         inside = {self._stacks[one] for one in positions}
         others = frozenset[int]().union(*(stack for one, stack in self._stacks.items() if one not in set(positions)))
         chosen: list[str] = []

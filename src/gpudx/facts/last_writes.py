@@ -32,8 +32,9 @@ class LastWrites:
         if not len(given):
             return found
         kernel = launches.kernel_row[np.searchsorted(launches.position, table["position"][given])]
-        pairs, which = np.unique(np.stack([kernel, table["argument"][given]]), axis=1, return_inverse=True)
-        known = [self._facts.kernels.only_reads(int(row), int(index)) for row, index in pairs.T]
+        pairs = np.stack([self._facts.kernels.functions(kernel), table["argument"][given]])
+        _, first, which = np.unique(pairs, axis=1, return_index=True, return_inverse=True)
+        known = [self._facts.kernels.only_reads(int(kernel[at]), int(pairs[1, at])) for at in first]
         found[given] = np.array(known)[which.ravel()]
         return found
 

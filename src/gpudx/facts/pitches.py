@@ -11,7 +11,6 @@ from gpudx.facts import Facts
 from gpudx.facts.once import once
 from gpudx.trace import CallInfo
 
-I64 = np.int64
 MOST_CALLS = 64  # of one line that are looked at
 HOST = ("host_row_pitch", "row_pitch")
 LARGEST = 1 << 40
@@ -85,10 +84,11 @@ def _suggested(facts: Facts, pitch: Pitch, mine: list[_Box], others: list[_Box])
     numbers = _numbers(facts, known[0]) if known else []
     size = int(facts.objects.table["size"][memory]) if memory >= 0 else 0
     rows = {number for number, _ in numbers} | {box.origin[1] + box.region[1] for box in mine}
+    scaled = [number * element for number, element in numbers]
     for wanted, rank in (
-        *((number * element, WHOLE) for number, element in numbers if size and size % (number * element) == 0 and size // (number * element) in rows),
+        *((one, WHOLE) for one in scaled if size and size % one == 0 and size // one in rows),
         *((one, OWN) for one in _used_with(facts).get(memory, ()) if memory >= 0),
-        *((number * element, NUMBER) for number, element in numbers),
+        *((one, NUMBER) for one in scaled),
         *((box.now, OTHER) for box in others),
         *((box.region[0], TIGHT) for box in mine),
     ):

@@ -5,7 +5,6 @@ Nothing here is known to be wrong: each row is one run of an experiment, the mos
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
@@ -24,6 +23,8 @@ from gpudx.trace import CallInfo
 
 MOST = 12  # runs
 MOST_PAIRS = 16  # that the recorder reads
+MOST_LAUNCHES = 50_000
+LOOKED_AT = 64  # calls of one line
 BOTH_WAYS = ("clEnqueueCopyBuffer", "clEnqueueCopyBufferRect", "clEnqueueCopyImage")
 MEMORY_KIND, EXCHANGE, PITCH, ARGUMENT = "memory", "exchange", "pitch", "argument"
 
@@ -46,7 +47,7 @@ class Redirect:
 @once
 def redirects(facts: Facts) -> tuple[Redirect, ...]:
     """At most MOST, of all kinds in turn."""
-    if facts.trace.gaps or not any(info.api == "opencl" for info in facts.trace.calls_made):
+    if facts.trace.gaps or len(facts.launches) > MOST_LAUNCHES or not any(info.api == "opencl" for info in facts.trace.calls_made):
         return ()
     writes = LastWrites(facts)
     kinds = (_other_memory(facts, writes), _exchanged(facts, writes), _pitches(facts), _arguments(facts, writes))
@@ -111,7 +112,7 @@ def _objects(facts: Facts, info: CallInfo, group: Group, side: int) -> list[int]
 def _newer(facts: Facts, writes: LastWrites, group: Group, used: list[int], own: frozenset[int]) -> dict[int, int]:
     """For each object that is read, the one like it that was written last by then; {} where that is another one each time."""
     found: dict[int, int] = {}
-    for one, position in zip(used, group.positions, strict=True):
+    for one, position in list(zip(used, group.positions, strict=True))[-LOOKED_AT:]:
         others = {b: rank for b in _alike(facts, one, position).tolist() if (rank := _rank(writes, b, one, position, own)) and not rank[0]}
         best = min(others, key=lambda b: others[b], default=-1)
         if best < 0 or found.setdefault(one, best) != best:
@@ -125,7 +126,7 @@ def _rank(writes: LastWrites, other: int, read: int, position: int, own: frozens
     It was written later, by the same kernel in turn with the one that is read; or nobody uses what a launch wrote there last.
     """
     mine, theirs = writes.before(other, position), writes.before(read, position)
-    if mine == NEVER or mine == theirs or writes.used_after(other, mine, own, by_host=True):
+    if mine in (NEVER, theirs) or writes.used_after(other, mine, own, by_host=True):
         return None
     if mine > theirs and writes.outputs(other) & writes.outputs(read):
         return 0, -mine
@@ -186,7 +187,7 @@ def _exchanged(facts: Facts, writes: LastWrites) -> list[Redirect]:
         for group in by_line(facts, info) if info.name in BOTH_WAYS else []:
             to = _objects(facts, info, group, 1)
             if _objects(facts, info, group, 0) != to:
-                lost = sum(_is_lost(writes, obj, position) for obj, position in zip(to, group.positions, strict=True))
+                lost = sum(_is_lost(writes, *one) for one in list(zip(to, group.positions, strict=True))[-LOOKED_AT:])
                 ranked.append(((lost == 0, len(to)), Redirect(EXCHANGE, f"{group.name}={group.wish}=exchange", group)))
     return [one for _, one in sorted(ranked, key=lambda row: row[0])]
 

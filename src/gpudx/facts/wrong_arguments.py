@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts import Facts
-from gpudx.facts.calls_by_line import Group, groups
 from gpudx.facts.accesses import READ, WRITE
+from gpudx.facts.calls_by_line import Group, groups
 from gpudx.facts.given_memory import uses
 from gpudx.facts.last_writes import LastWrites
 

@@ -1,4 +1,4 @@
-"""Swapped arguments, offsets in the wrong unit, transfers of the wrong buffer: does a program that fails every time pass with that one changed?"""
+"""Swapped arguments, offsets in elements, the wrong buffer: does a program that fails every time pass with that one changed?"""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def make(job: Job, folder: Path) -> Made:
     analysis = pipeline.diagnose_run(run, words, folder)
     for log in (folder / TRACES).glob("heap-*"):  # sparse files, which copies of a case would fill
         log.unlink()
-    learned = learn(analysis.case, analysis.facts)
+    learned = learn(analysis.case, analysis.facts, plain=job.experiment == PLAIN)
     return Made(
         case=analysis.case,
         learned=learned,
@@ -134,8 +134,9 @@ def make(job: Job, folder: Path) -> Made:
     )
 
 
-def learn(case: Case, facts: Sequence[Facts]) -> Learned:
-    """What the record of a run says."""
+def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
+    """What the record of a run says. `plain`: without it, what only plain runs are asked for is left out."""
+    failing = facts if plain and case.outcome.kind == "exit" else ()
     traces = [one.trace for one in facts]
     apis, threads, at_once, devices, waits = _look(traces)
     done, not_done = at_sites.look(traces)
@@ -151,8 +152,8 @@ def learn(case: Case, facts: Sequence[Facts]) -> Learned:
         transfers=_transfers(facts),
         offsets=next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
         exchanges=next(filter(None, map(exchangeable.pairs, facts)), ()),
-        redirects=next(filter(None, map(redirects.wishes, facts)), ()),
-        has_lines=all(map(redirects.has_lines, facts)),
+        redirects=next(filter(None, map(redirects.wishes, failing)), ()),
+        has_lines=bool(failing) and all(map(redirects.has_lines, failing)),
         stuck=_stuck(case),
         frees=any(map(_frees, facts)),
         on_host=any(one.objects.on_host.any() for one in facts),

@@ -139,7 +139,8 @@ def _memory(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, 
 def _direction(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
     word = "copies" if len(change.group.positions) == 1 else "copy"
     told = (
-        f"{_calls(site, change)} {word} in the wrong direction: the program fails every time, and passes with source and destination exchanged"
+        f"{_calls(site, change)} {word} in the wrong direction: the program fails every time, and passes with source and destination "
+        "exchanged"
     )
     return DIRECTION, told, "source and destination exchanged", "Exchange the source and the destination of this copy."
 
@@ -148,8 +149,9 @@ def _argument(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str
     (given, wanted), label = change.others[0], facts.objects.label
     told_name = site.argument_name or _declared(facts, site.number - 1, change.side)
     name = f"argument {change.side}" + (f" (`{told_name}`)" if told_name else "")
+    sets = "sets" if len(change.group.positions) == 1 else "set"
     told = (
-        f"{_calls(site, change)} set{'s' if len(change.group.positions) == 1 else ''} {name} of kernel {change.group.name} to {label(given)}; the "
+        f"{_calls(site, change)} {sets} {name} of kernel {change.group.name} to {label(given)}; the "
         f"program fails every time, and passes with {label(wanted)}, which no launch is passed"
     )
     return BUFFER, told, f"{label(wanted)} as {name}", f"Pass {label(wanted)} as {name}."
@@ -169,4 +171,5 @@ def _pitch(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, s
     name = pitch.name.replace("_", " ")
     given = f"a {name} of {pitch.now:,} bytes" if pitch.given else f"a {name} of 0, which stands for {pitch.now:,} bytes,"
     told = f"{_calls(site, change)} {word} {given}; the program fails every time, and passes with {pitch.wanted:,}"
-    return PITCH, told, f"a {name} of {pitch.wanted:,} bytes", f"Pass {pitch.wanted:,} bytes, the distance from one row to the next, as {name}."
+    fix = f"Pass {pitch.wanted:,} bytes, the distance from one row to the next, as {name}."
+    return PITCH, told, f"a {name} of {pitch.wanted:,} bytes", fix
