@@ -11,12 +11,13 @@ from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.calls_by_line import ALL
 from gpudx.facts.last_writes import NEVER, LastWrites
+from gpudx.facts.pitches import HOST
 from gpudx.facts.redirects import ARGUMENT, EXCHANGE, MEMORY_KIND, Redirect, redirects
 from gpudx.investigate.observed import Observed
 from gpudx.model import Diagnosis, Evidence, Guilty, Site
 from gpudx.text import plural
 
-BUFFER, DIRECTION, PITCH = "wrong-buffer", "exchanged-copy", "transfer-pitch"
+BUFFER, DIRECTION, PITCH, HOST_PITCH = "wrong-buffer", "exchanged-copy", "transfer-pitch", "row-pitch"
 SHOWN = 2
 NOT_ALONE = "The failure is gone with this one change, but also with another one: which of the two is meant is not known."
 REASON = "The failure is gone in every run with this one change, and comes back without it."
@@ -169,7 +170,8 @@ def _pitch(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, s
     assert pitch is not None
     word = "uses" if len(change.group.positions) == 1 else "use"
     name = pitch.name.replace("_", " ")
+    wanted = f"{pitch.wanted:,}" if pitch.wanted else "0, which stands for rows without padding"
     given = f"a {name} of {pitch.now:,} bytes" if pitch.given else f"a {name} of 0, which stands for {pitch.now:,} bytes,"
-    told = f"{_calls(site, change)} {word} {given}; the program fails every time, and passes with {pitch.wanted:,}"
-    fix = f"Pass {pitch.wanted:,} bytes, the distance from one row to the next, as {name}."
-    return PITCH, told, f"a {name} of {pitch.wanted:,} bytes", fix
+    told = f"{_calls(site, change)} {word} {given}; the program fails every time, and passes with {wanted}"
+    fix = f"Pass {wanted} bytes, the distance from one row to the next, as {name}." if pitch.wanted else f"Pass 0 as {name}."
+    return HOST_PITCH if pitch.name in HOST else PITCH, told, f"a {name} of {pitch.wanted:,} bytes", fix
