@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from gpudx.facts.exchangeable import MOST as PAIRS
-from gpudx.investigate import ordered
 from gpudx.facts.redirects import MOST as REDIRECTS
+from gpudx.investigate import ordered
 from gpudx.investigate.exchanged import REDIRECTED, decided, next_run
 from gpudx.investigate.observed import PLAIN, observed
 from gpudx.model import Trial

@@ -25,7 +25,6 @@ MOST = 12  # runs
 MOST_PAIRS = 16  # that the recorder reads
 MOST_LAUNCHES = 50_000
 LOOKED_AT = 64  # calls of one line
-BOTH_WAYS = ("clEnqueueCopyBuffer", "clEnqueueCopyBufferRect", "clEnqueueCopyImage")
 MEMORY_KIND, EXCHANGE, PITCH, ARGUMENT = "memory", "exchange", "pitch", "argument"
 
 
@@ -184,12 +183,18 @@ def _exchanged(facts: Facts, writes: LastWrites) -> list[Redirect]:
     """Copies that replace what a launch has computed first; of a function that copies in two directions, each of its callers before all."""
     ranked = []
     for info in _transfers(facts):
-        for group in by_line(facts, info) if info.name in BOTH_WAYS else []:
+        for group in by_line(facts, info) if _goes_both_ways(info) else []:
             to = _objects(facts, info, group, 1)
             if _objects(facts, info, group, 0) != to:
                 lost = sum(_is_lost(writes, *one) for one in list(zip(to, group.positions, strict=True))[-LOOKED_AT:])
                 ranked.append(((lost == 0, len(to)), Redirect(EXCHANGE, f"{group.name}={group.wish}=exchange", group)))
     return [one for _, one in sorted(ranked, key=lambda row: row[0])]
+
+
+def _goes_both_ways(info: CallInfo) -> bool:
+    """Does it copy between two objects of the same kind?"""
+    words = _memory_words(info)
+    return len(words) == 2 and words[0].removeprefix("src_") == words[1].removeprefix("dst_")
 
 
 def _is_lost(writes: LastWrites, obj: int, position: int) -> bool:
