@@ -40,7 +40,7 @@ def test_the_fault_is_named(opencl: OpenCL, tmp_path: Path, mode: str) -> None:
     assert words in entry["summary"] and f"redirected.c:{line(mode) - (mode == 'pitch')}" in said, said
 
 
-@pytest.mark.parametrize("mode", ["kernel", "right"])
+@pytest.mark.parametrize("mode", ["kernel", "reference", "right"])
 def test_others_are_not_accused(opencl: OpenCL, tmp_path: Path, mode: str) -> None:
     entry, said = first(opencl, tmp_path / "case", mode)
     assert entry.get("cause") not in {cause for cause, _ in FAULTS.values()}, said

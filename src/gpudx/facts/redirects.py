@@ -90,7 +90,7 @@ def _of_group(facts: Facts, writes: LastWrites, info: CallInfo, group: Group) ->
     used = _objects(facts, info, group, 0)
     last, position = used[-1], group.positions[-1]
     own, found = frozenset(group.positions), {}
-    for other in _alike(facts, last, position).tolist():
+    for other in set(_alike(facts, last, position).tolist()) - set(used):  # what is compared with itself is the same
         if (rank := _rank(writes, other, last, position, own)) is not None:
             found[other] = rank
     newer = _newer(facts, writes, group, used, own)
@@ -109,14 +109,15 @@ def _objects(facts: Facts, info: CallInfo, group: Group, side: int) -> list[int]
 
 
 def _newer(facts: Facts, writes: LastWrites, group: Group, used: list[int], own: frozenset[int]) -> dict[int, int]:
-    """For each object that is read, the one like it that was written last by then; {} where that is another one each time."""
+    """For each object that is read, the one like it that was written last by then; {} where that is another one each time, or where two
+    would be read as one: what a program compares with itself is the same."""
     found: dict[int, int] = {}
     for one, position in list(zip(used, group.positions, strict=True))[-LOOKED_AT:]:
         others = {b: rank for b in _alike(facts, one, position).tolist() if (rank := _rank(writes, b, one, position, own)) and not rank[0]}
         best = min(others, key=lambda b: others[b], default=-1)
         if best < 0 or found.setdefault(one, best) != best:
             return {}
-    return found if len(found) <= MOST_PAIRS // 2 else {}
+    return found if len(set(found.values())) == len(found) <= MOST_PAIRS // 2 else {}
 
 
 def _rank(writes: LastWrites, other: int, read: int, position: int, own: frozenset[int]) -> tuple[int, int] | None:

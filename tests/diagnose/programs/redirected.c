@@ -158,6 +158,18 @@ static int forgotten(const int *data, const int *other, int wrong)
     return differs(found, expected);
 }
 
+/* Two results are read by one line and compared: both are read from where they are. */
+static int compared(const int *data, int wrong)
+{
+    cl_mem from = buffer(N * sizeof(int), data), to[2] = { buffer(N * sizeof(int), NULL), buffer(N * sizeof(int), NULL) };
+    int found[2][N];
+    launch("next", 2, (cl_mem[]){ from, to[0] });
+    launch(wrong ? "wrong" : "next", 2, (cl_mem[]){ from, to[1] });
+    for (int i = 0; i < 2; i++)
+        check(clEnqueueReadBuffer(queue, to[i], CL_TRUE, 0, sizeof found[i], found[i], 0, NULL, NULL));
+    return differs(found[0], found[1]);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "right";
@@ -172,7 +184,8 @@ int main(int argc, char **argv)
     begin();
     int failed = in_turn(data, expected, strcmp(mode, "buffer") != 0, strcmp(mode, "kernel") ? "next" : "wrong")
         || mapped(data, expected, strcmp(mode, "map") != 0) || rolled_back(data, expected, !strcmp(mode, "direction"))
-        || padded(strcmp(mode, "pitch") ? PITCH : N) || forgotten(data, other, !strcmp(mode, "argument"));
+        || padded(strcmp(mode, "pitch") ? PITCH : N) || forgotten(data, other, !strcmp(mode, "argument"))
+        || compared(data, !strcmp(mode, "reference"));
     puts(failed ? "wrong" : "right");
     return failed;
 }
