@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from opencl_header import opencl_calls, prototype
 from schema_model import HANDLES, Call, Param
 
@@ -219,6 +221,48 @@ MADE_FROM = {
 }
 
 
+PARTS = (  # of struct gdx_cl_parts: the parameters that are one, and their type
+    ("offset", "offset", "size_t"),
+    ("row", "row_pitch", "size_t"),
+    ("slice", "slice_pitch", "size_t"),
+    ("origin", "origin", "const size_t *"),
+)
+
+
+def parts(call: Call, name: str, kind: str) -> str:
+    """The parameters of this name of a call's source and destination, as an initializer; "" where it has none."""
+    found = [p.name for p in call.params if re.fullmatch(rf"(\w+_)?{name}", p.name) and p.type == kind]
+    return f"{{ {', '.join(f'&{one}' for one in found)} }}" if found else ""
+
+
+def redirect_before(call: Call) -> list[str]:
+    """What native/opencl/redirect.h may change, once the call is written down."""
+    if call.verb == "unmap" and has(call, "mem"):
+        return ["if (gdx_cl_redirects())", "    gdx_cl_redirect_unmapped(mapped, &mem);"]
+    if call.verb not in ("copy", "map") or not has_memory(call):
+        return []
+    mem = ", ".join(f"&{p.name}" for p in call.params if p.type == "cl_mem")
+    given = [f".{field} = {found}" for field, name, kind in PARTS if (found := parts(call, name, kind))]
+    told = f'gdx_cl_redirect_call("{call.name}", &(struct gdx_cl_parts){{ .mem = {{ {mem} }}, {", ".join(given)} }});'
+    asked = [f"cl_mem asked = {memory_of(call)};"] if call.verb == "map" else []
+    return [*asked, "if (gdx_cl_redirects())", f"    {told}"]
+
+
+def redirect_after(call: Call) -> list[str]:
+    if call.verb == "create" and call.returns == "cl_mem":
+        return ["if (gdx_cl_redirects())", "    gdx_cl_redirect_made(result);"]
+    mapped = call.verb == "map" and has_memory(call)
+    return ["if (gdx_cl_redirects())", f"    gdx_cl_redirect_mapped(result, {memory_of(call)}, asked);"] if mapped else []
+
+
+def has_memory(call: Call) -> bool:
+    return any(p.type == "cl_mem" for p in call.params)
+
+
+def memory_of(call: Call) -> str:
+    return next(p.name for p in call.params if p.type == "cl_mem")
+
+
 def check_after(call: Call) -> list[str]:
     if call.does == "create buffer" and has(call, "size"):
         return ["if (gdx_checks())", "    gdx_cl_check_made(result, flags, size);"]
@@ -247,6 +291,7 @@ def wrapper(call: Call) -> str:
         *(f"        {line}" for line in contents_within(call)),
         *(["        gdx_first_stack(&open);"] if call.has_first_stack else []),
         "    }",
+        *(f"    {line}" for line in redirect_before(call)),
         *(f"    {line}" for line in (*sources_before(call), *watch_before(call), *check_before(call), *site_before(call))),
         f"    {keep}{driver(call)}({arguments_at_site(call)});",
     ]
@@ -255,7 +300,7 @@ def wrapper(call: Call) -> str:
     quiet = "gdx_end_quiet" if call.verb == "query" else "gdx_end"
     lines += [*(f"    {line}" for line in watch_within(call)), f"    {quiet}(&open, {status_of(call)});"]
     after = (*sources_after(call), *site_after(call), *after_lines(call), *watch_after(call), *check_after(call))
-    after = (*after, *capture_after(call), *host_after(call))
+    after = (*after, *capture_after(call), *host_after(call), *redirect_after(call))
     lines += [f"    {line}" for line in after]
     lines += [*([] if void else ["    return result;"]), "}"]
     return "\n".join(lines)
@@ -267,7 +312,8 @@ def wrappers(calls: list[Call]) -> str:
         '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "core/sources.h"\n#include "core/stacks.h"\n'
         '#include "opencl/capture.h"\n'
         '#include "opencl/contents.h"\n'
-        '#include "opencl/crumbs.h"\n#include "opencl/host_args.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
+        '#include "opencl/crumbs.h"\n#include "opencl/host_args.h"\n#include "opencl/hooks.h"\n'
+        '#include "opencl/redirect.h"\n#include "opencl/sites.h"\n'
     ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]
     rows = [f"    .{c.name} = rec_{c.name}," for c in own if not c.skip]

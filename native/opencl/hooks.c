@@ -15,6 +15,7 @@
 #include "opencl/edited.h"
 #include "opencl/exchange.h"
 #include "opencl/numbers.h"
+#include "opencl/redirect.h"
 #include "opencl/sites.h"
 #include "opencl/turns.h"
 
@@ -333,6 +334,7 @@ GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
     struct gdx_open open;
     struct gdx_cl_fresh fresh;
     const void *passed = value;
+    cl_mem other;
     gdx_cl_turn_begins(kernel);
     if (BEGIN(clSetKernelArg)) {
         open.slot->w[0] = WORD(kernel);
@@ -346,6 +348,8 @@ GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
         gdx_commit(&open);
         gdx_first_stack(&open);
     }
+    if (gdx_cl_redirects())
+        passed = gdx_cl_redirect_argument(kernel, index, size, passed, &other);
     cl_int result = gdx_cl_next.clSetKernelArg(kernel, gdx_cl_exchanged(kernel, index), size, passed);
     if (GDX_LIKELY(result == CL_SUCCESS && open.slot))
         gdx_cl_argument_keep(&open, kernel, index, &fresh);  /* what the driver refuses, the kernel does not hold */

@@ -1,15 +1,17 @@
-"""When two arguments are said to be in each other's place: runs drawn with known probabilities, and no processes."""
+"""When two arguments are said to be in each other's place, or a call to use the wrong buffer: runs drawn with known probabilities."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from gpudx.facts.exchangeable import MOST as PAIRS
+from gpudx.facts.redirects import MOST as REDIRECTS
 from gpudx.investigate import ordered
-from gpudx.investigate.exchanged import decided, next_run
+from gpudx.investigate.exchanged import REDIRECTED, decided, next_run
 from gpudx.investigate.observed import PLAIN, observed
 from gpudx.model import Trial
 
@@ -59,3 +61,56 @@ def test_one_failure_with_the_pair_exchanged_ends_it() -> None:
     trials = [trial(PLAIN, True) for _ in range(5)] + [trial(NAMES[0], False), trial(NAMES[0], True)]
     wanted = next_run(trials, NAMES[:1])
     assert wanted is None and not believed(trials)
+
+
+CALLS = tuple(f"{REDIRECTED}:{number}" for number in range(1, REDIRECTS + 1))
+
+
+def play_calls(seed: int, plain: float, fails: Mapping[str, float]) -> list[Trial]:
+    """The same for calls that are redirected, three plain runs first."""
+    draw = random.Random(seed)
+    trials = [trial(PLAIN, draw.random() < plain) for _ in range(3)]
+    while (wanted := next_run(trials, CALLS, REDIRECTED)) is not None:
+        rate = plain if wanted.experiment == PLAIN else fails.get(wanted.experiment, plain)
+        trials.append(trial(wanted.experiment, draw.random() < rate))
+        assert len(trials) < MOST_RUNS
+    return trials
+
+
+def believed_calls(trials: list[Trial]) -> list[str]:
+    seen = observed(trials)
+    return [name for name in CALLS if name in seen and decided(seen[name], seen[PLAIN])]
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.5, 0.7, 0.85, 0.95])
+def test_a_program_that_fails_sometimes_accuses_no_call(rate: float) -> None:
+    wrong = sum(bool(believed_calls(play_calls(seed, rate, {}))) for seed in range(MANY))
+    assert wrong / MANY <= ordered.LEVEL, wrong
+
+
+def test_every_call_is_tried_once_before_one_is_believed() -> None:
+    trials = play_calls(0, 1.0, {CALLS[1]: 0.0, CALLS[10]: 0.0})
+    assert believed_calls(trials) == [CALLS[1]]
+    first = [one.experiment for one in trials[3 : 3 + REDIRECTS]]
+    assert first == list(CALLS), "in the order of their numbers, not of their names"
+
+
+def test_calls_are_tried_before_two_arguments_are_believed() -> None:
+    trials = [trial(PLAIN, True)] * 3 + [trial(NAMES[0], False)]
+    wanted = next_run(trials, (*NAMES, *CALLS))
+    assert wanted is not None and (wanted.experiment, wanted.runs) == (CALLS[0], 1)
+
+
+def test_a_program_that_takes_long_is_not_run_for_all_of_them() -> None:
+    trials = [replace(trial(PLAIN, True), seconds=50.0)] * 3
+    while (wanted := next_run(trials, CALLS, REDIRECTED)) is not None:
+        trials.append(trial(wanted.experiment, True))
+    assert len(trials) == 3 + 3
+
+
+def test_a_name_that_stood_for_two_changes_decides_nothing() -> None:
+    trials = play_calls(0, 1.0, {CALLS[0]: 0.0})
+    assert believed_calls(trials)
+    last = max(at for at, one in enumerate(trials) if one.experiment == CALLS[0])
+    trials[last] = replace(trials[last], note="clEnqueueReadBuffer=2=0:1>2")
+    assert not believed_calls(trials)

@@ -73,6 +73,9 @@ def test_comments_and_strings_are_left_alone() -> None:
     assert all(not was.startswith("//") for was, _ in tried(BLUR))
 
 
-@pytest.mark.parametrize("text", ["", "}}}((", "__kernel void f(", '"never closed', "#define A \\", "kernel void f() {" * 50, "\x00[(\ud7ff"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "}}}((", "__kernel void f(", '"never closed', "#define A \\", "kernel void f() {" * 50, "\x00[(\ud7ff"],
+)
 def test_text_that_is_no_program_is_read_without_an_error(text: str) -> None:
     tried(text)

@@ -140,6 +140,43 @@ The copy works on other bytes of the buffer than was meant. They are inside the 
 """,
     ),
     Cause(
+        id="wrong-buffer",
+        title="A call uses another buffer than was meant",
+        refutes_if="The failure remains when this call uses the other buffer.",
+        fix=("Pass the buffer that holds what is wanted here.",),
+        predicts=(("recorded", "results are wrong although no call fails"),),
+        kind=FIXED,
+        about="""A transfer or a kernel uses another buffer than was meant.
+
+Both have the same size, so no driver notices: of two buffers that a program uses in turn, the one with the result of the step before; one
+that was filled and then forgotten.
+""",
+    ),
+    Cause(
+        id="exchanged-copy",
+        title="A copy has its source and destination exchanged",
+        refutes_if="The failure remains with source and destination exchanged.",
+        fix=("Exchange the source and the destination of the copy.",),
+        predicts=(("recorded", "results are wrong although no call fails"),),
+        kind=FIXED,
+        about="""A copy between two buffers has its source and destination exchanged.
+
+It replaces what was to be kept by what was to be replaced. Both buffers are large enough, so no driver notices.
+""",
+    ),
+    Cause(
+        id="transfer-pitch",
+        title="The row pitch of a transfer is not that of the memory",
+        refutes_if="The rows of this memory are as far apart as the pitch says.",
+        fix=("Pass the bytes from the start of one row to the start of the next, with padding.",),
+        predicts=(("recorded", "results are wrong although no call fails"),),
+        kind=FIXED,
+        about="""The row pitch of a transfer is not that of the memory.
+
+Each row is taken from, or put, a little more beside its place than the one before. All of it is inside the memory, so no driver notices.
+""",
+    ),
+    Cause(
         id="not-a-number",
         title="A kernel computes NaN or infinity",
         refutes_if="The operands at this line already hold NaN or infinity.",

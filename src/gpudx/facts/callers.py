@@ -84,6 +84,10 @@ class Callers:
         """The innermost line that is the program's own, wrapper or not; None where none is known."""
         return next((frame.source for frame in self._frames(position) if not is_installed(frame.source)), None)
 
+    def chain(self, position: int) -> tuple[str, ...]:
+        """The program's own lines that led to a call, innermost first."""
+        return tuple(frame.source for frame in self._frames(position) if not is_installed(frame.source))
+
     def _wrappers(self, call: str) -> frozenset[Hashable]:
         if call not in self._wrappers_of:
             users: dict[Hashable, set[Hashable]] = {}

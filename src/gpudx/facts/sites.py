@@ -74,6 +74,13 @@ class Sites:
             framework=self._framework(host, stack, self._kernels.name(kernel_row) if kernel_row >= 0 else ""),
         )
 
+    def chain(self, position: int) -> tuple[str, ...]:
+        """The lines of the program that led to a call, innermost first, as far as its stack was recorded; () where none is known."""
+        stack = self._stacks.at(position)
+        if stack is not None and stack.python:
+            return tuple(frame.source for frame in stack.python if frame.own) or (stack.python[0].source,)
+        return self._callers.chain(position)
+
     def _framework(self, host: tuple[str, ...], stack: Stack | None, kernel: str) -> Framework | None:
         found = framework_of(host, stack.scope if stack else "", self._forward)
         defined = self._tellings.line_of(kernel) if kernel else ""

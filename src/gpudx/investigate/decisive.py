@@ -32,6 +32,7 @@ from gpudx.investigate.plans import (
     PLANS,
     POISON,
     RACES,
+    REDIRECTED,
     SCALED,
     SERIALISED,
     SHARED_AGAIN,
@@ -250,7 +251,7 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
     if step is WHICH_MEMORY:
         next_one = which_memory.next_run(state, runnable)
         return Step(next_one.experiment, next_one.why, next_one.runs) if next_one else None
-    if step in (EXCHANGED, SCALED, OTHER_NUMBER, EDITED_KERNEL):
+    if step in (EXCHANGED, SCALED, REDIRECTED, OTHER_NUMBER, EDITED_KERNEL):
         tried = exchanged.next_run(state.trials, runnable, step.experiment)
         return Step(tried.experiment, tried.why, tried.runs) if tried else None
     return replace(step, runs=_runs(step, state)) if _is_open(step, state, runnable) else None

@@ -1,9 +1,9 @@
-"""What if? Swapped arguments, offsets in the wrong unit, wrong numbers, wrong words in kernels: does a program that fails every time pass
-with that one changed?"""
+"""What if? Swapped arguments, offsets in elements, the wrong buffer, wrong numbers, wrong words in kernels: does a program that fails every
+time pass with that one changed?"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.investigate import edited_kernel, other_number, scaled
+from gpudx.investigate import edited_kernel, other_number, redirected, scaled
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.ordered import LEVEL, Wanted
 from gpudx.investigate.prediction import TWICE, passes_needed
@@ -19,13 +19,15 @@ from gpudx.lab.experiments import VARIANT, base
 from gpudx.model import Diagnosis, Evidence, Guilty, Site, Trial
 from gpudx.text import plural
 
-EXPERIMENT, SCALED, NUMBER, EDITED = "exchanged", "scaled-offset", "other-number", "edited-kernel"
+EXPERIMENT, SCALED, REDIRECTED, NUMBER, EDITED = "exchanged", "scaled-offset", "redirected", "other-number", "edited-kernel"
 CAUSE = "argument-order"
+LEAST, WORTH_S = 3, 120.0  # variants of one experiment; time for all of them
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
 WHY = {
     "widened": "whether a sum or product needs 64 bits",
     EXPERIMENT: "whether two arguments are swapped",
     SCALED: "whether an offset is in elements instead of bytes",
+    REDIRECTED: "whether a call uses the wrong buffer, direction or row pitch",
     NUMBER: "whether a kernel is passed a wrong number",
     EDITED: "whether a word in a kernel is wrong",
 }
@@ -37,12 +39,17 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str
     seen = observed(trials)
     if not _fails_always(seen[PLAIN]):
         return None
-    for name in sorted((one for one in runnable if base(one) == experiment), key=_turn):
+    names = _names(runnable, experiment, seen[PLAIN])
+    if experiment == REDIRECTED and (untried := _untried(names, seen)):
+        return untried
+    for name in names:
         one = seen.get(name, Observed(name))
         if not one.trials:
             return Wanted(name, 1, WHY[experiment])
         if not _passes(one):
             continue
+        if untried := _untried(_names(runnable, REDIRECTED, seen[PLAIN]), seen):
+            return untried
         plain, needed = seen[PLAIN], _needed(seen[PLAIN])
         if plain.rate.runs < ENOUGH:
             return Wanted(PLAIN, ENOUGH, AGAIN)
@@ -53,9 +60,21 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str
     return None
 
 
-def _turn(name: str) -> int:
-    """Variants in the order in which they were numbered: the most plausible ones come first."""
-    return int(name.partition(VARIANT)[2] or 0)
+def _names(runnable: Collection[str], experiment: str, plain: Observed) -> list[str]:
+    """Its variants in the order in which they were numbered, the most plausible first."""
+    mine = (one for one in runnable if base(one) == experiment)
+    return sorted(mine, key=lambda one: int(one.partition(VARIANT)[2] or 0))[: _most(plain)]
+
+
+def _untried(names: Sequence[str], seen: Mapping[str, Observed]) -> Wanted | None:
+    """Each is run once before another is believed: where several changes help, none of them is known to be the one that is meant."""
+    name = next((one for one in names if one not in seen), None)
+    return Wanted(name, 1, WHY[base(name)]) if name else None
+
+
+def _most(plain: Observed) -> int:
+    """Variants that are tried: fewer of a program that takes long."""
+    return max(LEAST, int(WORTH_S / max(trial.seconds for trial in plain.trials)))
 
 
 def _needed(plain: Observed) -> int:
@@ -74,7 +93,8 @@ def _passes(one: Observed) -> bool:
 def decided(one: Observed, plain: Observed) -> bool:
     """Did the failure go with the exchange, and come back without it?"""
     enough = plain.rate.runs >= ENOUGH and _fails_always(plain) and plain.after(one).rate.failures >= TWICE
-    return enough and _passes(one) and one.rate.runs >= _needed(plain)
+    same = len({trial.note for trial in one.trials}) == 1  # a later plain run may have given the name to another change
+    return enough and same and _passes(one) and one.rate.runs >= _needed(plain)
 
 
 def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | None:
@@ -83,7 +103,9 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | No
     for name, one in seen.items():
         found = FOUND.get(base(name))
         if found is not None and decided(one, seen[PLAIN]):
-            return next(filter(None, (found(facts, one, seen[PLAIN]) for facts in processes)), None)
+            rivals = {other.trials[-1].note for key, other in seen.items() if base(key) == REDIRECTED and _passes(other)}
+            told = ((facts, found(facts, one, seen[PLAIN])) for facts in processes)
+            return next((redirected.beside(facts, entry, one, rivals) for facts, entry in told if entry), None)
     return None
 
 
@@ -120,7 +142,7 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
     )
 
 
-FOUND = {EXPERIMENT: _diagnosis, SCALED: scaled.diagnosis, NUMBER: other_number.diagnosis, EDITED: edited_kernel.diagnosis}
+FOUND = {EXPERIMENT: _diagnosis, SCALED: scaled.diagnosis, REDIRECTED: redirected.diagnosis, NUMBER: other_number.diagnosis, EDITED: edited_kernel.diagnosis}
 
 
 def _label(value: dict[str, object], index: str) -> str:

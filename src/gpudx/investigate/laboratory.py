@@ -288,8 +288,17 @@ def _wants_lines(context: Context, experiment: str, state: Investigation) -> boo
     Runs that look inside kernels take long anyway, so they have them, too."""
     if experiment == PLAIN:
         decides = any(trial.experiment in which_memory.CAUSE for trial in state.trials)
-        return decides or (state.symptom == "settled" and bool(state.trials))
+        return decides or (state.symptom == "settled" and bool(state.trials)) or _decides_lines(context, state)
     return "python" in context.frameworks or base(experiment) in LOOKING_INSIDE
+
+
+FEW_LAUNCHES = 20_000  # of a plain run that has the line of each: it takes some milliseconds more
+
+
+def _decides_lines(context: Context, state: Investigation) -> bool:
+    """Of a wrong result: is it the last of the plain runs that show that it fails every time, or one that completes a decision?"""
+    plain = sum(trial.experiment == PLAIN for trial in state.trials)
+    return state.symptom == "wrong result" and plain >= exchanged.FAILURES - 1 and 0 < context.launches < FEW_LAUNCHES
 
 
 def _result(trial: Trial, case: Case) -> Result:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx import pipeline
-from gpudx.facts import Facts, copy_offsets, exchangeable, other_numbers, transfers
+from gpudx.facts import Facts, copy_offsets, exchangeable, other_numbers, redirects, transfers
 from gpudx.facts.allocated import freed_before
 from gpudx.facts.kernel_sources import kernels_of_launches, of_launches
 from gpudx.facts.parts import can_be_apart
@@ -66,6 +66,8 @@ class Learned:
     transfers: tuple[str, ...]
     offsets: tuple[str, ...]
     exchanges: tuple[str, ...]
+    redirects: tuple[str, ...]
+    has_lines: bool
     numbers: tuple[str, ...]
     edits: tuple[Change, ...]
     stuck: str
@@ -121,7 +123,7 @@ def make(job: Job, folder: Path) -> Made:
     analysis = pipeline.diagnose_run(run, words, folder)
     for log in (folder / TRACES).glob("heap-*"):  # sparse files, which copies of a case would fill
         log.unlink()
-    learned = learn(analysis.case, analysis.facts)
+    learned = learn(analysis.case, analysis.facts, plain=job.experiment == PLAIN)
     return Made(
         case=analysis.case,
         learned=learned,
@@ -137,8 +139,9 @@ def make(job: Job, folder: Path) -> Made:
     )
 
 
-def learn(case: Case, facts: Sequence[Facts]) -> Learned:
-    """What the record of a run says."""
+def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
+    """What the record of a run says. `plain`: without it, what only plain runs are asked for is left out."""
+    failing = facts if plain and case.outcome.kind in ("exit", "signal") else ()
     traces = [one.trace for one in facts]
     apis, threads, at_once, devices, waits = _look(traces)
     done, not_done = at_sites.look(traces)
@@ -154,8 +157,10 @@ def learn(case: Case, facts: Sequence[Facts]) -> Learned:
         transfers=_transfers(facts),
         offsets=next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
         exchanges=next(filter(None, map(exchangeable.pairs, facts)), ()),
-        numbers=next(filter(None, (one.wishes for one in map(other_numbers.OtherNumbers, facts))), ()),
-        edits=next(filter(None, map(changes, map(kernels_of_launches, facts))), ()),
+        redirects=next(filter(None, map(redirects.wishes, failing)), ()),
+        has_lines=bool(failing) and all(map(redirects.has_lines, failing)),
+        numbers=next(filter(None, (one.wishes for one in map(other_numbers.OtherNumbers, failing))), ()),
+        edits=next(filter(None, map(changes, map(kernels_of_launches, failing))), ()),
         stuck=_stuck(case),
         frees=any(map(_frees, facts)),
         on_host=any(one.objects.on_host.any() for one in facts),
@@ -179,6 +184,8 @@ def with_learned(context: Context, learned: Learned) -> Context:
         transfers=context.transfers or learned.transfers,
         offsets=context.offsets or learned.offsets,
         exchanges=context.exchanges or learned.exchanges,
+        redirects=context.redirects if context.has_lines else learned.redirects or context.redirects,
+        has_lines=context.has_lines or learned.has_lines,
         numbers=context.numbers or learned.numbers,
         edits=context.edits or learned.edits,
         stuck=context.stuck or learned.stuck,

@@ -57,6 +57,7 @@ EXCHANGED = Step("exchanged", "whether two arguments are swapped")  # as many ru
 SCALED = Step("scaled-offset", "whether an offset is in elements instead of bytes")
 OTHER_NUMBER = Step("other-number", "whether a kernel is passed a wrong number")
 EDITED_KERNEL = Step("edited-kernel", "whether a word in a kernel is wrong")
+REDIRECTED = Step("redirected", "whether a call uses the wrong buffer, direction or row pitch")
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),
     Step("turns", "whether threads that share a kernel object matter", 2),
@@ -70,7 +71,7 @@ FAILS_TOO = Step("recorded", "whether it fails without an instrument too", 12)
 HANGS_TOO = Step("recorded", "whether it hangs without an instrument too", 8)
 QUIETLY = Step("recorded", "whether it fails sometimes", QUIET)
 REPEATS = Step("recorded", "whether it fails every time", 3)
-ABORTED = (REPEATS, EXCHANGED, SCALED, OTHER_NUMBER, EDITED_KERNEL)  # after the plan of a crash: the program's own check may abort
+ABORTED = (REPEATS, EXCHANGED, SCALED, REDIRECTED, OTHER_NUMBER, EDITED_KERNEL)  # after the plan of a crash: the program's own check may abort
 PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
     "device error": (
@@ -140,6 +141,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         WIDENED,
         EXCHANGED,
         SCALED,
+        REDIRECTED,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
         OTHER_NUMBER,

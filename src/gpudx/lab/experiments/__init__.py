@@ -91,6 +91,8 @@ class Context:
     pair: tuple[str, str] | None = None  # of an order finding: what holds its first operation, and what orders the two
     edges: tuple[str, ...] = ()  # of all order findings: what orders their two operations at every occurrence
     exchanges: tuple[str, ...] = ()  # arguments that may be in each other's place: "kernel:1:2"
+    redirects: tuple[str, ...] = ()  # other buffers, directions and pitches of calls: "clEnqueueReadBuffer=4=0:3>2"
+    has_lines: bool = False  # those were found with the line of every call known
     offsets: tuple[str, ...] = ()  # of copies, that may be in elements: "b:1024:2048:4"
     numbers: tuple[str, ...] = ()  # that kernels may have been meant to get: "kernel:1:4:5"
     edits: tuple[Change, ...] = ()  # of words in the sources of kernels

@@ -1,0 +1,177 @@
+"""The diagnosis of a call that uses the wrong buffer, direction or pitch, once runs have shown that the failure goes with the change."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import replace
+
+from gpudx.causes import every as every_cause
+from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
+from gpudx.facts.calls_by_line import ALL
+from gpudx.facts.last_writes import NEVER, LastWrites
+from gpudx.facts.pitches import HOST
+from gpudx.facts.redirects import ARGUMENT, EXCHANGE, MEMORY_KIND, Redirect, redirects
+from gpudx.investigate.observed import Observed
+from gpudx.model import Diagnosis, Evidence, Guilty, Site
+from gpudx.text import plural
+
+BUFFER, DIRECTION, PITCH, HOST_PITCH = "wrong-buffer", "exchanged-copy", "transfer-pitch", "row-pitch"
+SHOWN = 2
+NOT_ALONE = "The failure is gone with this one change, but also with another one: which of the two is meant is not known."
+REASON = "The failure is gone in every run with this one change, and comes back without it."
+
+
+def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
+    change = next((found for found in redirects(facts) if found.wish == one.trials[-1].note), None)
+    if change is None:
+        return None
+    position = _shown(facts, change)
+    site = _site(facts, change, position)
+    says = {MEMORY_KIND: _memory, EXCHANGE: _direction, ARGUMENT: _argument}.get(change.kind, _pitch)
+    cause, summary, done, fix = says(facts, change, site)
+    memory = change.others[-1][0] if change.others else -1
+    return Diagnosis(
+        cause=cause,
+        status="confirmed",
+        summary=f"{summary}.",
+        guilty=Guilty.at(site, allocation_of(facts, memory)),
+        victim=None,
+        evidence=(
+            Evidence(f"with {done}: {plural(one.rate.runs, 'run')}, no failure", (site.number,)),
+            Evidence(f"as it is: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
+            *(_made(facts, obj) for obj in dict.fromkeys(new for _, new in change.others[:SHOWN])),
+        ),
+        refutes_if=every_cause()[cause].refutes_if,
+        fix=(fix,),
+        reason=REASON,
+        observed=True,
+    )
+
+
+def _site(facts: Facts, change: Redirect, position: int) -> Site:
+    """The call, with the line that leads to all the calls that were changed, and its stack no further than that."""
+    site, line = facts.sites.at(position, argument=change.side if change.kind == ARGUMENT else None), change.group.line
+    if ":" not in line or (change.kind == ARGUMENT and site.through and change.group.wish == ALL):
+        return site
+    if change.kind in (MEMORY_KIND, ARGUMENT):  # a function that passes it on is not where it was chosen
+        return replace(site, source=line)
+    ends = next((at for at, frame in enumerate(site.host_stack, 1) if os.path.basename(line) in frame), len(site.host_stack))
+    return replace(site, source=line, host_stack=site.host_stack[:ends])
+
+
+def beside(facts: Facts, entry: Diagnosis, one: Observed, rivals: Collection[str]) -> Diagnosis:
+    """An entry that a change has decided, with the other changes of calls that the program has passed with, too: `rivals`, as the recorder
+    was asked for them."""
+    mine = next((found for found in redirects(facts) if found.wish == one.trials[-1].note), None)
+    others = [found for found in redirects(facts) if found.wish in rivals and (mine is None or _is_another(found, mine))]
+    if not others:
+        return entry
+    evidence = (*entry.evidence[:2], *(_instead(facts, other) for other in others[:SHOWN]), *entry.evidence[2:])
+    return replace(entry, status="likely", reason=NOT_ALONE, evidence=evidence)
+
+
+def _is_another(other: Redirect, change: Redirect) -> bool:
+    """Is it a change of other calls? Not where the calls of one are some of those of the other."""
+    mine, theirs = set(change.group.positions), set(other.group.positions)
+    return other.kind != change.kind or not (mine <= theirs or theirs <= mine)
+
+
+def _instead(facts: Facts, other: Redirect) -> Evidence:
+    position = _shown(facts, other)
+    site = facts.sites.at(position)
+    done = {MEMORY_KIND: _memory, EXCHANGE: _direction, ARGUMENT: _argument}.get(other.kind, _pitch)(facts, other, site)[2]
+    return Evidence(f"it also passes with {done} at {site.call} (call {site.number}){_place(other)}", (site.number,))
+
+
+def _made(facts: Facts, obj: int) -> Evidence:
+    made = facts.sites.at(int(facts.objects.table["born"][obj]))
+    line = f", {os.path.basename(made.source)}" if made.source else ""
+    return Evidence(f"{facts.objects.label(obj)} was created by {made.call} (call {made.number}{line})", (made.number,))
+
+
+def _place(change: Redirect) -> str:
+    return f", {change.group.line.rpartition('/')[2]}" if ":" in change.group.line else ""
+
+
+def _shown(facts: Facts, change: Redirect) -> int:
+    """The call that is spoken of: the last one; of a pitch the first that passes it."""
+    if change.pitch is None:
+        return change.group.positions[-1]
+    given = (at for at in change.group.positions if facts.trace.record(at).get(change.pitch.name) == change.pitch.given)
+    return next(given, change.group.positions[0])
+
+
+def _calls(site: Site, change: Redirect) -> str:
+    """ "clEnqueueReadBuffer (call 71) and 3 other calls of this line" """
+    others = len(change.group.positions) - 1
+    beside = f" and {plural(others, 'other call')} of this line" if others else ""
+    return f"{site.call} (call {site.number}){beside}"
+
+
+def _written(facts: Facts, obj: int, position: int) -> str:
+    """ ", which launch 29 (step) wrote" """
+    at = LastWrites(facts).before(obj, position)
+    if at == NEVER:
+        return ", which only the host wrote" if facts.objects.table["host_ptr"][obj] else ", which nothing wrote"
+    launch = facts.launches.at_position(at)
+    by = f"call {at + 1}" if launch is None else f"launch {launch + 1} ({facts.launches.name(launch)})"
+    return f", which {by} wrote" + (" last" if launch is None else "")
+
+
+def _memory(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
+    position, old = site.number - 1, dict(change.others)
+    new = {new: old for old, new in change.others}
+    read, meant = next(((a, b) for a, b in change.others if a in old and b in new), change.others[-1])
+    label = facts.objects.label
+    does = ("map" if "Map" in site.call else "copy" if "Copy" in site.call else "read") + ("s" if len(change.group.positions) == 1 else "")
+    if len(change.others) > 1:
+        pairs = ", ".join(f"{label(b)} instead of {label(a)}" for a, b in change.others)
+        told = f"{_calls(site, change)} {does} the wrong buffers: the program fails every time, and passes with {pairs}"
+        return BUFFER, told, f"{pairs} in these calls", "Pass the buffer that was written last."
+    told = (
+        f"{_calls(site, change)} {does} {label(read)}{_written(facts, read, position)}; the program fails every time, and passes with "
+        f"{label(meant)}{_written(facts, meant, position)}"
+    )
+    return BUFFER, told, f"{label(meant)} instead of {label(read)} in this call", f"Pass {label(meant)} to this call."
+
+
+def _direction(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
+    word = "copies" if len(change.group.positions) == 1 else "copy"
+    told = (
+        f"{_calls(site, change)} {word} in the wrong direction: the program fails every time, and passes with source and destination "
+        "exchanged"
+    )
+    return DIRECTION, told, "source and destination exchanged", "Exchange the source and the destination of this copy."
+
+
+def _argument(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
+    (given, wanted), label = change.others[0], facts.objects.label
+    told_name = site.argument_name or _declared(facts, site.number - 1, change.side)
+    name = f"argument {change.side}" + (f" (`{told_name}`)" if told_name else "")
+    sets = "sets" if len(change.group.positions) == 1 else "set"
+    told = (
+        f"{_calls(site, change)} {sets} {name} of kernel {change.group.name} to {label(given)}; the "
+        f"program fails every time, and passes with {label(wanted)}, which no launch is passed"
+    )
+    return BUFFER, told, f"{label(wanted)} as {name}", f"Pass {label(wanted)} as {name}."
+
+
+def _declared(facts: Facts, position: int, index: int) -> str:
+    """The argument's name in the kernel's source."""
+    row = facts.set_args.kernel_row[facts.set_args.position == position]
+    info = facts.kernels.info(int(row[0])) if len(row) else None
+    return info.args[index].name if info and index in info.args else ""
+
+
+def _pitch(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
+    pitch = change.pitch
+    assert pitch is not None
+    word = "uses" if len(change.group.positions) == 1 else "use"
+    name = pitch.name.replace("_", " ")
+    wanted = f"{pitch.wanted:,}" if pitch.wanted else "0, which stands for rows without padding"
+    given = f"a {name} of {pitch.now:,} bytes" if pitch.given else f"a {name} of 0, which stands for {pitch.now:,} bytes,"
+    told = f"{_calls(site, change)} {word} {given}; the program fails every time, and passes with {wanted}"
+    fix = f"Pass {wanted} bytes, the distance from one row to the next, as {name}." if pitch.wanted else f"Pass 0 as {name}."
+    return HOST_PITCH if pitch.name in HOST else PITCH, told, f"a {name} of {pitch.wanted:,} bytes", fix

@@ -1,0 +1,34 @@
+"""Changes one thing about some calls: which buffer a transfer or a kernel uses, the direction of a copy, or a row pitch.
+
+If the program fails every time and passes with the change, that is what it gets wrong. If it still fails, this says nothing about other
+calls, nor about other buffers and pitches. With a variant, another change is made.
+"""
+
+from __future__ import annotations
+
+from gpudx.lab.experiments import Context
+from gpudx.model.how import How
+
+ID = "redirected"
+COST = 1.0
+CHANGES_PROGRAM = True
+VARIABLE = "GPUDX_REDIRECT"  # native/opencl/redirect.h
+
+
+def missing(context: Context) -> str | None:
+    if "opencl" not in context.apis:
+        return "the program makes no OpenCL calls"
+    return None if context.redirects else "no transfer could be meant for another buffer, direction or row pitch"
+
+
+def variants(context: Context) -> tuple[str, ...]:
+    return tuple(map(str, range(1, len(context.redirects) + 1))) or ("1",)
+
+
+def how(context: Context) -> How:
+    return context.how.under({VARIABLE: context.redirects[int(context.variant or 1) - 1]})
+
+
+def did(context: Context) -> str:
+    """ "clEnqueueReadBuffer=4=0:3>2": which calls, and what they use instead."""
+    return context.redirects[int(context.variant or 1) - 1]

@@ -1,0 +1,46 @@
+"""Programs that use the wrong buffer, direction or row pitch on the host fail every time: the line is named. Real PoCL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.opencl import OpenCL
+from test_investigations import investigate
+
+PROGRAM = Path(__file__).resolve().parent / "programs/redirected.c"
+SLOW = ("fenced", "host-heap", "host-memory", "poisoned", "checked", "checked-numbers", "oclgrind", "serialised", "watched")  # others' work
+WITHOUT = tuple(word for name in SLOW for word in ("--without", name))
+FAULTS = {
+    "buffer": ("wrong-buffer", "passes with buffer #2, which launch 3 (next) wrote"),
+    "map": ("wrong-buffer", "passes with buffer #4, which launch 6 (next) wrote"),
+    "direction": ("exchanged-copy", "copy in the wrong direction"),
+    "pitch": ("transfer-pitch", "uses a buffer row pitch of 240 bytes; the program fails every time, and passes with 256"),
+    "argument": ("wrong-buffer", "sets argument 1 (`b`) of kernel sum to buffer #"),
+}
+
+
+def line(mode: str) -> int:
+    """The line of the fault; of an argument, the one that decides it."""
+    lines = PROGRAM.read_text().splitlines()
+    return next(number for number, text in enumerate(lines, 1) if text.endswith(f"/* the {mode} */"))
+
+
+def first(opencl: OpenCL, place: Path, mode: str) -> tuple[dict[str, Any], str]:
+    case, said, _ = investigate(opencl, place, *WITHOUT, "--", opencl.build([PROGRAM], "-g", name="redirected"), mode)
+    return next(iter(case["diagnosis"]), {}), said
+
+
+@pytest.mark.parametrize("mode", FAULTS)
+def test_the_fault_is_named(opencl: OpenCL, tmp_path: Path, mode: str) -> None:
+    entry, said = first(opencl, tmp_path / "case", mode)
+    cause, words = FAULTS[mode]
+    assert (entry["cause"], entry["status"]) == (cause, "confirmed"), said
+    assert words in entry["summary"] and f"redirected.c:{line(mode) - (mode == 'pitch')}" in said, said
+
+
+@pytest.mark.parametrize("mode", ["kernel", "reference", "right"])
+def test_others_are_not_accused(opencl: OpenCL, tmp_path: Path, mode: str) -> None:
+    entry, said = first(opencl, tmp_path / "case", mode)
+    assert entry.get("cause") not in {cause for cause, _ in FAULTS.values()}, said
