@@ -2,6 +2,7 @@
  *
  *   freed   what the program frees stays allocated: a fault that goes was in freed memory
  *   room    memory is larger than was asked for: a fault that goes was past the end of a buffer
+ *   room:N  only what the N-th of these calls makes is: past the end of that buffer
  *
  * The program sees the same addresses, sizes and statuses as before, but for memory that it frees twice and for less free memory. */
 #define _GNU_SOURCE
@@ -15,6 +16,8 @@
 static const size_t ROOM_LEAST = 1 << 20, ROOM_MOST = 1 << 28;
 static struct gdx_hip_table below;
 static _Atomic size_t kept;
+static long only;  /* the call whose memory gets room; 0: all do */
+static _Atomic long calls;
 
 /* ---- freed ---- */
 
@@ -54,7 +57,8 @@ static hipError_t kept_hipFreeAsync(void *address, hipStream_t queue)
 static size_t with_room(size_t bytes)
 {
     size_t room = bytes < ROOM_LEAST ? ROOM_LEAST : bytes < ROOM_MOST ? bytes : ROOM_MOST;
-    return bytes && bytes <= SIZE_MAX - room && gdx_on() ? bytes + room : bytes;
+    bool wanted = gdx_on() && (atomic_fetch_add(&calls, 1) + 1 == only || !only);
+    return wanted && bytes && bytes <= SIZE_MAX - room ? bytes + room : bytes;
 }
 
 /* Where there is not so much memory, it is made as it was asked for. */
@@ -90,8 +94,10 @@ void gdx_hip_room_table(void **functions)
     if (!asked)
         return;
     memcpy(&below, functions, sizeof below);
-    if (!strcmp(asked, "room"))
+    if (!strcmp(asked, "room") || !strncmp(asked, "room:", 5)) {
+        only = asked[4] ? strtol(asked + 5, NULL, 10) : 0;
         gdx_hip_put(functions, roomy);
+    }
     if (!strcmp(asked, "freed") && below.hipMemGetAddressRange && below.hipMemGetInfo && below.hipDeviceSynchronize)
         gdx_hip_put(functions, keeping);
 }

@@ -51,11 +51,12 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     maybe = pointers.declared & (pointers.object < 0) & (pointers.value != 0) & ~pointers.inside
     rows = np.flatnonzero(maybe & ~launches.captured[pointers.launch])
     functions = facts.kernels.functions(launches.kernel_row[pointers.launch[rows]])
+    faulted = first_report(facts) is not None or (len(rows) and may_have_faulted(facts))
     for part in groups(rows, functions, pointers.index[rows]):
         _, first = np.unique(pointers.value[part], return_index=True)
         found = next((int(part[i]) for i in np.sort(first)[:LOOKED_AT] if _is_host(facts, int(part[i]))), None)
         if found is not None:
-            yield _given(facts, found, len(part), "info" if first_report(facts) is None else "error")
+            yield _given(facts, found, len(part), "error" if faulted else "info")
     yield from _in_structures(facts)
 
 

@@ -16,7 +16,7 @@ from gpudx import pipeline
 from gpudx.facts import Facts, copy_offsets, exchangeable, transfers
 from gpudx.facts.allocated import freed_before
 from gpudx.facts.parts import can_be_apart
-from gpudx.investigate import standstill
+from gpudx.investigate import standstill, which_memory
 from gpudx.investigate.loop import OutOfTime
 from gpudx.lab import at_sites, criteria
 from gpudx.lab.experiments import PLAIN, Context, Seen, base, every
@@ -67,6 +67,7 @@ class Learned:
     stuck: str
     frees: bool
     on_host: bool
+    candidates: tuple[int, ...]
     seen: Seen
 
 
@@ -152,6 +153,7 @@ def learn(case: Case, facts: Sequence[Facts]) -> Learned:
         stuck=_stuck(case),
         frees=any(map(_frees, facts)),
         on_host=any(one.objects.on_host.any() for one in facts),
+        candidates=tuple(one.nth for _, one in which_memory.candidates(case.diagnosis, facts)) if threads <= 1 else (),
         seen=Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done),
     )
 
@@ -174,6 +176,7 @@ def with_learned(context: Context, learned: Learned) -> Context:
         stuck=context.stuck or learned.stuck,
         frees=context.frees or learned.frees,
         on_host=context.on_host or learned.on_host,
+        candidates=context.candidates or learned.candidates,
     )
 
 

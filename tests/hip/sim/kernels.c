@@ -200,7 +200,7 @@ static void run_block(const struct sim_launch *launch, struct index *at)
                 call(launch);
 }
 
-/* Is there memory of the host at this address? What else a structure holds is no address. */
+/* Is memory mapped at this address? What else a structure holds is no address. */
 static bool is_there(uintptr_t address)
 {
     char byte;
@@ -208,9 +208,11 @@ static bool is_there(uintptr_t address)
     return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
 }
 
-static bool is_reached(const struct sim_launch *launch, uintptr_t address, bool pointer)
+/* Memory that is there for the host or another device is refused before it is used: the processor would not notice. Any other address
+ * faults where it is used. */
+static bool is_reached(const struct sim_launch *launch, uintptr_t address)
 {
-    if (sim_may_access(launch->device, (const void *)address) || (!pointer && !is_there(address)))
+    if (sim_may_access(launch->device, (const void *)address) || !is_there(address))
         return true;
     sim_fault_at(address);
     return false;
@@ -220,11 +222,11 @@ static bool in_reach(const struct sim_launch *launch)
 {
     for (int i = 0; i < launch->count; i++) {
         struct sim_argument argument = launch->arguments[i];
-        for (size_t at = 0; at + sizeof(void *) <= argument.size && !argument.floating; at += sizeof(void *)) {
+        bool addresses = argument.pointer || argument.size > sizeof(void *);
+        for (size_t at = 0; addresses && at + sizeof(void *) <= argument.size; at += sizeof(void *)) {
             uintptr_t address;
             memcpy(&address, launch->packed + argument.at + at, sizeof address);
-            bool pointer = argument.pointer;
-            if ((pointer || argument.size > sizeof address) && !is_reached(launch, address, pointer))
+            if (!is_reached(launch, address))
                 return false;
         }
     }

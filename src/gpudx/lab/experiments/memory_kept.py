@@ -27,7 +27,13 @@ def nothing_freed(context: Context) -> str | None:
 
 
 def under(context: Context, setting: str) -> How:
-    return context.how.under({VARIABLE: setting})
+    only = f":{context.candidates[int(context.variant) - 1]}" if context.variant else ""
+    return context.how.under({VARIABLE: setting + only})
+
+
+def buffers(context: Context) -> tuple[str, ...]:
+    """All buffers at once; then each of those that the launch may have missed by itself."""
+    return ("", *(str(number) for number, _ in enumerate(context.candidates, 1)))
 
 
 ROWS = (
@@ -49,8 +55,9 @@ memory was kept.""",
         """Adds room after each allocation: as much as its own size, from 1 MiB to 256 MiB (HIP).
 
 If the fault goes away, it was an access past the end of a buffer, or to memory that has moved. If it stays, it was not
-within that room.""",
+within that room. With a variant, only one buffer gets room.""",
         missing=missing,
+        variants=buffers,
         how=partial(under, setting="room"),
     ),
 )
