@@ -31,20 +31,20 @@ PRINTED = {
 REPORTED = {
     "blur": ("out-of-bounds-access", "confirmed"),
     "retire": ("freed-while-in-use", "confirmed"),
-    "shards": ("wrong-device-pointer", "likely"),
-    "table": ("host-pointer-on-device", "likely"),
+    "shards": ("wrong-device-pointer", "confirmed"),
+    "table": ("host-pointer-on-device", "confirmed"),
     "scores": ("undersized-buffer", "confirmed"),
     "workspace": ("ignored-error", "likely"),
-    "rows": ("host-pointer-on-device", "likely"),
+    "rows": ("host-pointer-on-device", "confirmed"),
     "batch": ("undersized-buffer", "confirmed"),
     "quads": ("out-of-bounds-access", "confirmed"),
     "packed": ("argument-size", "confirmed"),
     "squares": ("bytes-for-elements", "confirmed"),
 }
 ABORTED = {  # the runtime shuts the queue down and prints a status, no address
-    "shards": ("wrong-device-pointer", "likely"),
-    "table": ("host-pointer-on-device", "likely"),
-    "rows": ("host-pointer-on-device", "likely"),
+    "shards": ("wrong-device-pointer", "confirmed"),
+    "table": ("host-pointer-on-device", "confirmed"),
+    "rows": ("host-pointer-on-device", "confirmed"),
     "batch": ("undersized-buffer", "confirmed"),
 }
 LARGE = "embed"  # fresh memory of 2.4 billion bytes takes seconds to fill

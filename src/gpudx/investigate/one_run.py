@@ -67,6 +67,7 @@ class Learned:
     stuck: str
     frees: bool
     on_host: bool
+    suspected: frozenset[str]
     candidates: tuple[int, ...]
     seen: Seen
 
@@ -153,6 +154,7 @@ def learn(case: Case, facts: Sequence[Facts]) -> Learned:
         stuck=_stuck(case),
         frees=any(map(_frees, facts)),
         on_host=any(one.objects.on_host.any() for one in facts),
+        suspected=frozenset(one.cause for one in case.diagnosis if one.status == "likely"),
         candidates=tuple(one.nth for _, one in which_memory.candidates(case.diagnosis, facts)) if threads <= 1 else (),
         seen=Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done),
     )
@@ -176,6 +178,7 @@ def with_learned(context: Context, learned: Learned) -> Context:
         stuck=context.stuck or learned.stuck,
         frees=context.frees or learned.frees,
         on_host=context.on_host or learned.on_host,
+        suspected=context.suspected | learned.suspected,
         candidates=context.candidates or learned.candidates,
     )
 

@@ -1,7 +1,8 @@
 """A launch that faults every time, on a device that reports no address: is it freed memory, or memory past the end of a buffer?
 
-Two experiments answer that. Each removes one kind of fault: `kept` keeps freed memory, `roomy` puts room behind buffers. Exactly one of
-them must pass, twice, and the plain runs before and after must fail in the same launch. Both also change what fresh memory holds, which a
+Two experiments answer that. Each removes one kind of fault: `kept` keeps freed memory, `roomy` puts room behind buffers. Two more are made
+where the launch was passed such memory: `xnack` lets devices access the host's, `peers` each other's. Exactly one of
+them must pass, twice, and the plain runs before and after must fail in the same launch. They also change what fresh memory holds, which a
 program may read by mistake: with zeros in fresh memory it must still fail.
 
 Which buffer it is, runs with room after one buffer at a time show: exactly one of them must pass.
@@ -24,18 +25,29 @@ from gpudx.investigate.ordered import Wanted
 from gpudx.investigate.prediction import TWICE
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.lab.experiments import VARIANT
-from gpudx.lab.experiments.memory_kept import KEPT, ROOMY
+from gpudx.lab.experiments.memory_kept import HOST, KEPT, PEERS, ROOMY, STRANGE, XNACK
 from gpudx.model import Case, Diagnosis, Evidence, Guilty, Investigation, Trial
 from gpudx.text import capital, plural
 
 FREED, OUTSIDE = "use-after-free", "out-of-bounds-access"
-CAUSE = {KEPT: FREED, ROOMY: OUTSIDE}
-WHY = {KEPT: "whether the fault is in freed memory", ROOMY: "whether the fault is past the end of a buffer"}
+CAUSE = {KEPT: FREED, ROOMY: OUTSIDE, XNACK: HOST, PEERS: STRANGE}
+REACHING = (XNACK, PEERS)  # make memory accessible that the record shows to be out of reach
+WHY = {
+    KEPT: "whether the fault is in freed memory",
+    ROOMY: "whether the fault is past the end of a buffer",
+    XNACK: "whether the fault is in host memory",
+    PEERS: "whether the fault is in memory of another device",
+}
 AGAIN = "whether it still fails without the change"
 ZEROS = "whether it still fails with zeros in fresh memory"
 OF_SOME = " past the end of a buffer."
 WHICH_ONE = "which buffer the fault is past the end of"
-DID = {KEPT: "freed memory kept", ROOMY: "room after every buffer"}
+DID = {
+    KEPT: "freed memory kept",
+    ROOMY: "room after every buffer",
+    XNACK: "HSA_XNACK=1, which lets the device access host memory",
+    PEERS: "access of all devices to each other's memory",
+}
 NOT_SEEN = {
     KEPT: "the fault is not in freed memory: the program still fails when what it frees stays allocated",
     ROOMY: "the fault is not a short way past the end of a buffer: the program still fails with 1 MiB or more of room after each",
@@ -159,7 +171,7 @@ def entry(state: Investigation, trial: Trial, case: Case, processes: Sequence[Fa
 
 def _controls(others: Sequence[str]) -> str:
     """What else was changed, without an effect."""
-    return f"with {' or '.join([*others, 'zeros in fresh memory'])} it still fails"
+    return f"with {', '.join(others) + ' or ' if others else ''}zeros in fresh memory it still fails"
 
 
 def was_asked(trials: Sequence[Trial]) -> bool:
@@ -169,7 +181,7 @@ def was_asked(trials: Sequence[Trial]) -> bool:
 def ruled_out(trials: Sequence[Trial]) -> tuple[Evidence, ...]:
     """What a fault that neither experiment removes is not."""
     seen = observed(trials)
-    return tuple(Evidence(NOT_SEEN[name]) for name in CAUSE if name in seen and _fails_always(seen[name]))
+    return tuple(Evidence(NOT_SEEN[name]) for name in NOT_SEEN if name in seen and _fails_always(seen[name]))
 
 
 def _decided(seen: dict[str, Observed], name: str) -> bool:
@@ -202,6 +214,8 @@ def _launch(entries: Sequence[Diagnosis]) -> tuple[str, str | None, int | None] 
 
 def _suspect(entries: Sequence[Diagnosis], name: str) -> Diagnosis | None:
     """The entry that the experiment confirms: one that names such memory, else the one that says where the device faulted."""
+    if name in REACHING:
+        return next((one for one in entries if one.cause == CAUSE[name]), None)
     first = entries[0] if entries else None
     named = [one for one in entries if one.guilty and one.guilty.allocation and _is_freed(one) == (name == KEPT)]
     if named and tells(named[0].cause) != "access":

@@ -94,6 +94,7 @@ class Context:
     frees: bool = False  # it frees device memory before its last launch
     on_host: bool = False  # buffers work on the program's own memory
     transfers: tuple[str, ...] = ()  # that return early: their numbers by line, "" where that are too many
+    suspected: frozenset[str] = frozenset()  # causes that the record makes likely
     candidates: tuple[int, ...] = ()  # buffers that the launch which faults may have missed: their allocations' numbers
 
 
