@@ -18,9 +18,10 @@ def suspect(cause: str) -> Diagnosis:
 
 def state(cause: str, **outcomes: str) -> Investigation:
     """Each experiment twice, between two plain runs, of which the second is still to come."""
-    made = [Trial(name, outcome, outcome, 1.0) for name, outcome in outcomes.items() for _ in range(2)]  # type: ignore[arg-type]
+    made = [Trial(name, outcome, outcome, 1.0) for name, outcome in outcomes.items() for _ in range(2)]
     zeros = Trial("poisoned", FAILS, FAILS, 1.0, fresh="zero")
-    return Investigation(0.99, trials=(Trial("recorded", FAILS, FAILS, 1.0), *made, zeros), before=(suspect(cause),), symptom="device error")
+    trials = (Trial("recorded", FAILS, FAILS, 1.0), *made, zeros)
+    return Investigation(0.99, trials=trials, before=(suspect(cause),), symptom="device error")
 
 
 def concluded(before: Investigation) -> Diagnosis | None:

@@ -18,7 +18,8 @@ from gpudx.evidence._device_code import Image
 from gpudx.lab.build import Built
 
 VERSION = next((n for n in range(40, 18, -1) if shutil.which(f"clang-{n}") and shutil.which(f"ld.lld-{n}")), None)
-pytestmark = pytest.mark.skipif(VERSION is None, reason="no clang of version 19 or later is installed (apt install clang-22 lld-22 llvm-22)")
+MISSING = "no clang of version 19 or later is installed (apt install clang-22 lld-22 llvm-22)"
+pytestmark = pytest.mark.skipif(VERSION is None, reason=MISSING)
 SOURCE = HERE / "programs/plain_launch.hip"
 CHIPS = {"gfx90a": 64, "gfx942": 64, "gfx950": 64, "gfx1100": 32, "gfx1200": 32, "gfx9-4-generic": 64}
 PARAMETERS = [(0, 8), (8, 8), (16, 4), (20, 4), (24, 16)]
@@ -102,7 +103,7 @@ def test_spirv(tmp_path: Path, more: tuple[str, ...]) -> None:
     assert kernels["_Z4turnPfi"].build.max_threads == 64
 
 
-@pytest.mark.parametrize("options", [V6, (*V6, *PACKED), SPIRV, (*SPIRV, *PACKED)], ids=["v6", "v6-compressed", "spirv", "spirv-compressed"])
+@pytest.mark.parametrize("options", [V6, (*V6, *PACKED), SPIRV, (*SPIRV, *PACKED)], ids=["v6", "v6-packed", "spirv", "spirv-packed"])
 def test_launches_have_their_arguments(kit: Kit, tmp_path: Path, options: tuple[str, ...]) -> None:
     runtime = kit.runtime("7")
     program = Built(built(tmp_path, *options, runtime=runtime), {"LD_LIBRARY_PATH": str(runtime.parent)})

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpudx.facts import Facts
+from gpudx.facts._backend import backend_modules
 from gpudx.model import Allocation
 
 GONE = ("freed", "released")
@@ -49,18 +50,18 @@ class Candidate:
     nth: int
 
 
-ROOMY = ("hipMalloc", "hipExtMallocWithFlags", "hipMallocManaged", "hipMallocAsync", "hipMallocFromPoolAsync")  # native/hip/room.c
 MOST_CANDIDATES = 6
 
 
 def missable(facts: Facts, launch: int) -> list[Candidate]:
     """What a launch (a row of Launches) was passed, in the order of its arguments, then other memory that was there; the first few."""
-    calls = np.array([call.name in ROOMY for call in facts.trace.schema.calls])
+    roomy = {name for module in backend_modules("room") for name in module.ROOMY}
+    calls = np.array([call.name in roomy for call in facts.trace.schema.calls])
     made, position = np.flatnonzero(calls[facts.trace.call]), int(facts.launches.position[launch])
     pointers, table = facts.launches.pointers, facts.objects.table
     passed = {int(pointers.object[row]): int(pointers.index[row]) for row in pointers.of(launch)[::-1] if pointers.object[row] >= 0}
-    rows = facts.memory.rows[facts.memory.live(facts.memory.rows, np.full(len(facts.memory.rows), position))]
-    rows = sorted((int(row) for row in rows if table["born"][row] in made), key=lambda row: (passed.get(row, 1 << 16), row))
+    live = facts.memory.rows[facts.memory.live(facts.memory.rows, np.full(len(facts.memory.rows), position))]
+    rows = sorted((int(row) for row in live if table["born"][row] in made), key=lambda row: (passed.get(row, 1 << 16), row))
     return [
         Candidate(row, passed.get(row), int(np.searchsorted(made, int(table["born"][row]))) + 1) for row in rows[:MOST_CANDIDATES]
     ]
