@@ -2,9 +2,12 @@
  *
  *   freed   what the program frees stays allocated: a fault that goes was in freed memory
  *   room    memory is larger than was asked for: a fault that goes was past the end of a buffer
+ *   room:N  only what the N-th of these calls makes is: past the end of that buffer
+ *   peers   all devices may access each other's memory: a fault that goes was in another device's
  *
  * The program sees the same addresses, sizes and statuses as before, but for memory that it frees twice and for less free memory. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +18,8 @@
 static const size_t ROOM_LEAST = 1 << 20, ROOM_MOST = 1 << 28;
 static struct gdx_hip_table below;
 static _Atomic size_t kept;
+static long only;  /* the call whose memory gets room; 0: all do */
+static _Atomic long calls;
 
 /* ---- freed ---- */
 
@@ -54,7 +59,8 @@ static hipError_t kept_hipFreeAsync(void *address, hipStream_t queue)
 static size_t with_room(size_t bytes)
 {
     size_t room = bytes < ROOM_LEAST ? ROOM_LEAST : bytes < ROOM_MOST ? bytes : ROOM_MOST;
-    return bytes && bytes <= SIZE_MAX - room && gdx_on() ? bytes + room : bytes;
+    bool wanted = gdx_on() && (atomic_fetch_add(&calls, 1) + 1 == only || !only);
+    return wanted && bytes && bytes <= SIZE_MAX - room ? bytes + room : bytes;
 }
 
 /* Where there is not so much memory, it is made as it was asked for. */
@@ -75,6 +81,31 @@ ROOMY(hipMallocManaged, (void **result, size_t bytes, unsigned int flags), resul
 ROOMY(hipMallocAsync, (void **result, size_t bytes, hipStream_t queue), result, bytes, queue)
 ROOMY(hipMallocFromPoolAsync, (void **result, size_t bytes, hipMemPool_t pool, hipStream_t queue), result, bytes, pool, queue)
 
+/* ---- peers ---- */
+
+/* Before the first memory is allocated. Devices that cannot access each other stay as they are. */
+static void introduce(void)
+{
+    int count = 0, current = 0, can = 0;
+    if (below.hipGetDeviceCount(&count) != hipSuccess || count < 2 || below.hipGetDevice(&current) != hipSuccess)
+        return;
+    for (int one = 0; one < count; one++)
+        for (int other = 0; other < count; other++)
+            if (one != other && below.hipDeviceCanAccessPeer(&can, one, other) == hipSuccess && can
+                && below.hipSetDevice(one) == hipSuccess)
+                below.hipDeviceEnablePeerAccess(other, 0);
+    below.hipSetDevice(current);
+}
+
+static hipError_t met_hipMalloc(void **result, size_t bytes)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (gdx_on())
+        pthread_once(&once, introduce);
+    return below.hipMalloc(result, bytes);
+}
+
+static const struct gdx_hip_stand_in met[] = { { GDX_HIP_hipMalloc, (void *)met_hipMalloc }, { -1, NULL } };
 static const struct gdx_hip_stand_in keeping[] = {
     { GDX_HIP_hipFree, (void *)kept_hipFree }, { GDX_HIP_hipFreeAsync, (void *)kept_hipFreeAsync }, { -1, NULL },
 };
@@ -90,8 +121,13 @@ void gdx_hip_room_table(void **functions)
     if (!asked)
         return;
     memcpy(&below, functions, sizeof below);
-    if (!strcmp(asked, "room"))
+    if (!strcmp(asked, "room") || !strncmp(asked, "room:", 5)) {
+        only = asked[4] ? strtol(asked + 5, NULL, 10) : 0;
         gdx_hip_put(functions, roomy);
+    }
+    if (!strcmp(asked, "peers") && below.hipGetDeviceCount && below.hipGetDevice && below.hipSetDevice && below.hipDeviceCanAccessPeer
+        && below.hipDeviceEnablePeerAccess)
+        gdx_hip_put(functions, met);
     if (!strcmp(asked, "freed") && below.hipMemGetAddressRange && below.hipMemGetInfo && below.hipDeviceSynchronize)
         gdx_hip_put(functions, keeping);
 }

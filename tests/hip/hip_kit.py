@@ -111,9 +111,12 @@ class Kit(CudaKit):
 
     @cached_property
     def code_object(self) -> Path:
-        """The kernels of programs/tour_kernels.hip in a file of their own."""
-        words = ["hipcc", "--genco", "--offload-arch=gfx90a", HERE / "programs/tour_kernels.hip"]
-        return self.built("tour.co", *words, env=AMD)
+        return self.code_object_of("tour")
+
+    def code_object_of(self, name: str) -> Path:
+        """The kernels of programs/NAME_kernels.hip in a file of their own."""
+        words = ["hipcc", "--genco", "--offload-arch=gfx90a", HERE / f"programs/{name}_kernels.hip"]
+        return self.built(f"{name}.co", *words, env=AMD)
 
     def runtime(self, shape: str, name: str = "") -> Path:
         """The simulated runtime by itself, in the shape of HIP 5 or 7."""

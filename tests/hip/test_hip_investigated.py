@@ -109,7 +109,10 @@ def test_an_index_past_the_end_that_no_argument_shows(kit: Kit, tmp_path: Path) 
     assert (best.cause, best.status) == ("out-of-bounds-access", "confirmed") and best.guilty is not None, said
     assert (best.guilty.kernel, best.guilty.launch) == ("gather", 1), said
     seen = rates(case)
-    assert seen["roomy"] == (0, 2) and sum(runs for _, runs in seen.values()) <= 6, said
+    assert seen["roomy"] == (0, 2) and sum(runs for _, runs in seen.values()) <= 12, said
+    assert sorted(seen[f"roomy:{number}"] for number in range(1, 7)) == [(0, 1), *[(1, 1)] * 5], said
+    assert best.guilty.allocation is not None and best.guilty.argument is None, said  # a kernel finds it in a table
+    assert "past the end of buffer #4 (4,096 bytes), allocated at" in " ".join(said.split()), said
 
 
 def test_uninitialized_indices_are_not_taken_for_freed_memory(kit: Kit, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""gpudx investigate on eight small programs with one fault each, and on their correct twins. The runtime reports a fault as an error of
+"""gpudx investigate on small programs with one fault each, and on their correct twins. The runtime reports a fault as an error of
 later calls, or prints its page and aborts, as ROCm's does: then the verdict is confirmed, with the line to change."""
 
 from __future__ import annotations
@@ -23,14 +23,29 @@ PRINTED = {
     "scores": ("undersized-buffer", "scores.hip:18"),
     "workspace": ("ignored-error", "workspace.hip:13"),
     "embed": ("index-overflow", "embed.hip:20"),
+    "rows": ("host-pointer-on-device", "rows_kernels.hip:14"),
+    "batch": ("undersized-buffer", "batch.hip:18"),
+    "quads": ("out-of-bounds-access", "quads.hip:17"),
+    "packed": ("argument-size", "packed.hip:24"),
 }
 REPORTED = {
     "blur": ("out-of-bounds-access", "confirmed"),
     "retire": ("freed-while-in-use", "confirmed"),
-    "shards": ("wrong-device-pointer", "likely"),
-    "table": ("host-pointer-on-device", "likely"),
-    "scores": ("out-of-bounds-access", "confirmed"),
+    "shards": ("wrong-device-pointer", "confirmed"),
+    "table": ("host-pointer-on-device", "confirmed"),
+    "scores": ("undersized-buffer", "confirmed"),
     "workspace": ("ignored-error", "likely"),
+    "rows": ("host-pointer-on-device", "confirmed"),
+    "batch": ("undersized-buffer", "confirmed"),
+    "quads": ("out-of-bounds-access", "confirmed"),
+    "packed": ("argument-size", "confirmed"),
+    "squares": ("bytes-for-elements", "confirmed"),
+}
+ABORTED = {  # the runtime shuts the queue down and prints a status, no address
+    "shards": ("wrong-device-pointer", "confirmed"),
+    "table": ("host-pointer-on-device", "confirmed"),
+    "rows": ("host-pointer-on-device", "confirmed"),
+    "batch": ("undersized-buffer", "confirmed"),
 }
 LARGE = "embed"  # fresh memory of 2.4 billion bytes takes seconds to fill
 
@@ -38,6 +53,8 @@ LARGE = "embed"  # fresh memory of 2.4 billion bytes takes seconds to fill
 def case_of(kit: Kit, folder: Path, name: str, *more: str, word: str = "", **environment: str) -> tuple[Case, str]:
     built = kit.hip_program(name)
     settings = built.environment | QUICK | environment | (TWO_DEVICES if name == "shards" else {})
+    if name == "packed":
+        settings["CODE_OBJECT"] = str(kit.code_object_of(name))
     return investigated(kit, folder, replace(built, environment=settings), *more, word=word)
 
 
@@ -53,6 +70,33 @@ def test_a_printed_page_confirms_the_cause_and_its_line(kit: Kit, tmp_path: Path
 def test_a_reported_error_names_the_cause(kit: Kit, tmp_path: Path, name: str) -> None:
     case, said = case_of(kit, tmp_path, name)
     assert (case.diagnosis[0].cause, case.diagnosis[0].status) == REPORTED[name], said
+
+
+@pytest.mark.parametrize("name", ABORTED)
+def test_an_aborted_queue_does_not_hide_the_cause(kit: Kit, tmp_path: Path, name: str) -> None:
+    case, said = case_of(kit, tmp_path, name, GPUDX_HIP_SIM_FAULT="queue-fault")
+    assert (case.diagnosis[0].cause, case.diagnosis[0].status) == ABORTED[name], said
+
+
+def test_room_after_one_buffer_at_a_time_names_the_one_that_is_missed(kit: Kit, tmp_path: Path) -> None:
+    """The device reports a fault and no address."""
+    case, said = case_of(kit, tmp_path, "quads")
+    best = case.diagnosis[0]
+    assert best.guilty is not None and best.guilty.allocation is not None, said
+    assert best.guilty.argument == 0 and best.guilty.allocation.size == 65536, said
+    assert "past the end of buffer #1 (65,536 bytes), allocated at quads.hip:14, its argument 0" in " ".join(said.split())
+
+
+def test_no_buffer_is_named_where_two_are_missed(kit: Kit, tmp_path: Path) -> None:
+    case, said = case_of(kit, tmp_path, "quads", word="both")
+    best = case.diagnosis[0]
+    assert (best.cause, best.status) == ("out-of-bounds-access", "confirmed"), said
+    assert best.guilty is not None and best.guilty.allocation is None, said
+
+
+def test_host_memory_in_a_structure_that_the_device_can_reach(kit: Kit, tmp_path: Path) -> None:
+    case, said = case_of(kit, tmp_path, "rows", HSA_XNACK="1")
+    assert case.outcome.kind == "passed" and not [f for f in case.findings if f.severity != "info"], said
 
 
 def test_a_missing_wait_between_streams(kit: Kit, tmp_path: Path) -> None:

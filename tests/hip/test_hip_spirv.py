@@ -1,5 +1,5 @@
 """Device code as SPIR-V: what `gpudx audit` reads of it, and arguments of launches. Modules are put together here, word by word, as the
-specification has it: no compiler that writes SPIR-V is installed."""
+specification has it, so that they can be damaged; test_hip_compilers.py has those of a compiler."""
 
 from __future__ import annotations
 

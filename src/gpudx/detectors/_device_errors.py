@@ -14,7 +14,7 @@ from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import State
 from gpudx.facts.once import once
-from gpudx.facts.running import MOST_RUNNING, accepted, left_by_crumbs
+from gpudx.facts.running import MOST_RUNNING, accepted, left_by_crumbs, running_at_fault
 from gpudx.model import Evidence
 
 FREED, NULL, PAST, SHORT = 8, 4, 2, 1  # how much each oddity weighs
@@ -93,6 +93,18 @@ def interval(facts: Facts) -> Interval | None:
     positions = tuple(map(int, graphs.position[started]))
     completed = None if known is None else _completed(facts, running & _may_be_of(facts, report), open_)
     return Interval(report, since, tuple(ranked), positions, len(ran), completed)
+
+
+def may_have_faulted(facts: Facts) -> set[int]:
+    """The launches that may have made the illegal address that was reported or printed, if one was."""
+    aborts = [position for position, abort in facts.messages.aborts if abort.cause == OUT_OF_BOUNDS]
+    printed = [position for position, _ in facts.messages.faults] or aborts
+    if printed:
+        return set(running_at_fault(facts, printed[0]).tolist())
+    found = interval(facts)
+    if found is None or facts.errors.device_cause(found.report) != OUT_OF_BOUNDS:
+        return set()
+    return {one.launch for one in found.suspects}
 
 
 def _completed(facts: Facts, accepted: Bool, open_: Bool) -> int:

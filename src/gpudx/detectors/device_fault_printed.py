@@ -38,6 +38,7 @@ from gpudx.detectors.host_pointer_on_device import ID as HOST
 from gpudx.facts import Facts, Fault
 from gpudx.facts.aimed import Aim, of_graph, of_launch
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.host_words import HostWord, host_words
 from gpudx.facts.null_words import NullWord, null_words
 from gpudx.facts.running import completed, graphs_at_fault, running_at_fault, whole
 from gpudx.model import Access, Evidence, Finding, Site
@@ -87,7 +88,7 @@ def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
     running = _running(facts, position)
     suspects, alone = running.suspects, running.alone
     place = _place(facts, fault, position, suspects)
-    given = [s for s in suspects if _pointer(facts, fault, s.launch, place) is not None]
+    given = [s for s in suspects if _is_given(facts, fault, s.launch, place)]
     aim = _aim(facts, fault, running) if place.object < 0 else None
     guilty = suspects[0] if alone else _aiming(facts, aim, suspects) if aim else _guilty(facts, given, suspects, place)
     place = _in_use(facts, guilty, _aimed_place(aim, _of_another(facts, guilty, place)))
@@ -153,7 +154,7 @@ def _place(facts: Facts, fault: Fault, position: int, suspects: list[Suspect]) -
     inside = facts.memory.one(fault.address, position)
     if inside >= 0:
         return _inside(facts, fault, position, inside)
-    if any(_host_pointer(facts, fault, one.launch) is not None for one in suspects):
+    if any(_host_pointer(facts, fault, s.launch) is not None or _host_field(facts, fault, s.launch) for s in suspects):
         where = HOST_PLACES.get(facts.symbols.kind(fault.address) or "", "in host memory of the program")
         return _Place(f"{where}, which the device cannot reach", HOST)
     near = [_beside(facts, fault, row) for row in _nearby(facts, fault, position, suspects)]
@@ -267,6 +268,20 @@ def _host_pointer(facts: Facts, fault: Fault, launch: int) -> int | None:
     return None
 
 
+def _host_field(facts: Facts, fault: Fault, launch: int) -> HostWord | None:
+    """The word of a structure that leads to the page: the last one before its end, in the same heap or stack."""
+    kind = facts.symbols.kind(fault.address)
+    words = [w for w in host_words(facts, launch) if w.value < fault.address + fault.bytes and facts.symbols.kind(w.value) == kind]
+    return max(words, key=lambda word: word.value) if words else None
+
+
+def _is_given(facts: Facts, fault: Fault, launch: int, place: _Place) -> bool:
+    """Was the launch passed the memory of the page, or an address of the host that leads there?"""
+    if _pointer(facts, fault, launch, place) is not None:
+        return True
+    return place.cause == HOST and _host_field(facts, fault, launch) is not None
+
+
 def _given(facts: Facts, launch: int, writes: bool = False) -> set[int]:
     """The memory that a launch was passed; for what `writes`, without memory behind pointers to const."""
     pointers, info = facts.launches.pointers, facts.launches.info(launch) if writes else None
@@ -292,6 +307,9 @@ def _site(facts: Facts, fault: Fault, one: Suspect, place: _Place) -> Site:
     null = _null_field(facts, one.launch) if place.cause == NULL else None
     if null is not None:
         index, value = null.argument, 0
+    field = _host_field(facts, fault, one.launch) if place.cause == HOST and row is None else None
+    if field is not None:
+        index, value = field.argument, field.value
     return facts.sites.at(int(facts.launches.position[one.launch]), argument=index, value=value)
 
 
@@ -330,10 +348,15 @@ def _message(
         return f"{where}; launch {site.launch} of kernel {site.kernel} was running{_passed_null(facts, running, site)}."
     if site and site.argument is not None:
         it = "an address there" if place.cause == HOST else "it"
-        return f"{where}; launch {site.launch} of kernel {site.kernel} was passed {it} as argument {site.argument}{more}."
+        how = "in" if place.cause == HOST and _in_structure(facts, site) else "as"
+        return f"{where}; launch {site.launch} of kernel {site.kernel} was passed {it} {how} argument {site.argument}{more}."
     if site:
         return f"{where}; launch {site.launch} of kernel {site.kernel} was running."
     return f"{where}; {plural(running.count, 'launch', 'launches')} may have been running."
+
+
+def _in_structure(facts: Facts, site: Site) -> bool:
+    return any(w.argument == site.argument for w in host_words(facts, (site.launch or 1) - 1))
 
 
 def _passed_null(facts: Facts, running: _Running, site: Site) -> str:
@@ -414,6 +437,10 @@ def _evidence(
 
 def _as(facts: Facts, fault: Fault, one: Suspect, place: _Place) -> str:
     pointers, row = facts.launches.pointers, _pointer(facts, fault, one.launch, place)
+    field = _host_field(facts, fault, one.launch) if place.cause == HOST and row is None else None
+    if field is not None:
+        name = argument(facts, int(facts.launches.kernel_row[one.launch]), field.argument)
+        return f", with {field.value:#x} at byte {field.byte} of {name}"
     if row is None:
         return ""
     name = argument(facts, int(facts.launches.kernel_row[one.launch]), int(pointers.index[row]))

@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.detectors import Run
+from gpudx.detectors._device_errors import may_have_faulted
 from gpudx.detectors._groups import groups
 from gpudx.detectors._other_device import devices, granted, of_other_contexts
 from gpudx.detectors._words import argument, site_of
-from gpudx.detectors.wrong_device_pointer import may_have_faulted
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.model import Cause, Evidence, Finding

@@ -23,13 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors import Run
-from gpudx.detectors._device_errors import OUT_OF_BOUNDS, interval
+from gpudx.detectors._device_errors import may_have_faulted
 from gpudx.detectors._groups import groups
 from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.facts.running import running_at_fault
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
 from gpudx.text import capital
@@ -60,16 +59,6 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         guilty = [int(r) for r in part if int(pointers.launch[r]) in faulted]
         row = guilty[0] if guilty else int(part[0])
         yield _finding(facts, row, len(part), bool(guilty), _is_all_strange(facts, row, rows))
-
-
-def may_have_faulted(facts: Facts) -> set[int]:
-    """The launches that may have made the illegal address that was reported or printed, if one was."""
-    if facts.messages.faults:
-        return set(running_at_fault(facts, facts.messages.faults[0][0]).tolist())
-    found = interval(facts)
-    if found is None or facts.errors.device_cause(found.report) != OUT_OF_BOUNDS:
-        return set()
-    return {one.launch for one in found.suspects}
 
 
 def _is_all_strange(facts: Facts, row: int, strange: NDArray[np.int64]) -> bool:

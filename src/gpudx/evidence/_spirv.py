@@ -2,7 +2,7 @@
 
 Layout: Khronos, "SPIR-V Specification", "Physical Layout of a SPIR-V Module" (five words, then instructions whose first word has their
 length in its upper and their number in its lower half) and "Instructions". A module says nothing of registers, spills or scratch
-memory: those are known once a driver has compiled it.
+memory: those are known once a driver has compiled it. Shared memory is a variable of the module that a kernel, or what it calls, uses.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ MAGIC = b"\x03\x02\x23\x07"
 NAME, ENTRY_POINT, EXECUTION_MODE = 5, 15, 16
 BOOL, INT, FLOAT, VECTOR, ARRAY, STRUCT, POINTER = 20, 21, 22, 23, 28, 30, 32
 CONSTANT, FUNCTION, FUNCTION_PARAMETER, FUNCTION_END, DECORATE = 43, 54, 55, 56, 71
-KERNEL_MODEL, LOCAL_SIZE = 6, 17
+CALL, VARIABLE = 57, 59
+IDS = {61: 3, 62: 2, 63: 2, 64: 3, 79: 4, 81: 3, 82: 4}  # loads, stores, parts of values: how many operands come before their literals
+KERNEL_MODEL, LOCAL_SIZE, MOST_THREADS, WORKGROUP = 6, 17, 5893, 4  # MaxWorkgroupSizeINTEL, which clang writes for __launch_bounds__
 PARAMETER_ATTRIBUTE, BY_VALUE = 38, 2
 SPACES = {0: "constant", 4: "local", 5: "global", 7: "private", 8: "generic"}  # storage classes
 HEADER_WORDS = 5
@@ -38,7 +40,10 @@ class _Module:
     names: dict[int, str] = field(default_factory=dict)
     kernels: dict[int, str] = field(default_factory=dict)
     required: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    limits: dict[int, tuple[int, ...]] = field(default_factory=dict)
     by_value: set[int] = field(default_factory=set)
+    shared: dict[int, int] = field(default_factory=dict)  # variables in shared memory: type of the pointer, by number
+    used: dict[int, set[int]] = field(default_factory=dict)  # of these, and of functions, by function
     parameters: dict[int, list[tuple[int, int]]] = field(default_factory=dict)  # type and number, by function
 
 
@@ -74,11 +79,13 @@ def _walk(data: memoryview) -> _Module:
             module.parameters.setdefault(function, []).append((int(words[at + 1]), int(words[at + 2])))
         elif code in _KEPT:
             _keep(module, code, words[at + 1 : at + size])
+        elif function and (module.shared or code == CALL):
+            module.used.setdefault(function, set()).update(words[at + 1 : at + 1 + min(size - 1, IDS.get(code, size))].tolist())
         at += size
     raise Unreadable("has an implausible number of instructions")
 
 
-_KEPT = {NAME, ENTRY_POINT, EXECUTION_MODE, BOOL, INT, FLOAT, VECTOR, ARRAY, STRUCT, POINTER, CONSTANT, DECORATE}
+_KEPT = {NAME, ENTRY_POINT, EXECUTION_MODE, BOOL, INT, FLOAT, VECTOR, ARRAY, STRUCT, POINTER, CONSTANT, DECORATE, VARIABLE}
 
 
 def _keep(module: _Module, code: int, operands: np.ndarray) -> None:
@@ -89,6 +96,10 @@ def _keep(module: _Module, code: int, operands: np.ndarray) -> None:
         module.kernels[given[1]] = _text(operands[2:])
     elif code == EXECUTION_MODE and len(given) >= 5 and given[1] == LOCAL_SIZE:
         module.required[given[0]] = tuple(given[2:5])
+    elif code == EXECUTION_MODE and len(given) >= 5 and given[1] == MOST_THREADS:
+        module.limits[given[0]] = tuple(given[2:5])
+    elif code == VARIABLE and len(given) >= 3 and given[2] == WORKGROUP:
+        module.shared[given[1]] = given[0]
     elif code == CONSTANT and len(given) >= 3:
         module.constants[given[1]] = given[2]
     elif code == DECORATE and given[1:3] == [PARAMETER_ATTRIBUTE, BY_VALUE]:
@@ -136,15 +147,27 @@ def _up(value: int, multiple: int) -> int:
 # ---- kernels ----
 
 
+def _shared_bytes(module: _Module, kernel: int) -> int:
+    """Of the variables in shared memory that the kernel and the functions it calls use."""
+    reached, open_ = set[int](), [kernel]
+    while open_:
+        function = open_.pop()
+        reached.add(function)
+        open_ += [one for one in module.used.get(function, ()) if one in module.used and one not in reached]
+    mine = {one for function in reached for one in module.used.get(function, ()) if one in module.shared}
+    return sum(_size(module, module.types[module.shared[one]][1][1])[0] for one in mine if module.shared[one] in module.types)
+
+
 def _kernel(module: _Module, number: int, symbol: str, image: Image) -> Kernel:
     parameters = _parameters(module, number, symbol)
     last = parameters[-1] if parameters else None
-    required = module.required.get(number)
+    required = module.required.get(number) or module.limits.get(number)
     build = KernelBuild(
         kernel=demangle(symbol),
         mangled=symbol,
         arch=image.target,
         max_threads=required[0] * required[1] * required[2] if required else None,
+        static_shared_bytes=_shared_bytes(module, number),
         image=image.where,
     )
     return Kernel(build, parameters, last.offset + last.size if last else 0)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
 from gpudx.facts import Facts
+from gpudx.facts._backend import backend_modules
 from gpudx.model import Allocation
 
 GONE = ("freed", "released")
@@ -33,3 +38,30 @@ def freed_before(facts: Facts, number: int) -> list[int]:
     """Rows of device memory that was freed before call `number`."""
     gone = facts.objects.table["gone"]
     return [int(row) for row in facts.memory.rows if 0 <= gone[row] < number - 1 and facts.objects.family(row) in FREED]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Memory that a launch may have missed: its row of Objects, the argument it was passed as (None: none), and which of the calls that
+    allocate such memory made it, from 1."""
+
+    object: int
+    argument: int | None
+    nth: int
+
+
+MOST_CANDIDATES = 6
+
+
+def missable(facts: Facts, launch: int) -> list[Candidate]:
+    """What a launch (a row of Launches) was passed, in the order of its arguments, then other memory that was there; the first few."""
+    roomy = {name for module in backend_modules("room") for name in module.ROOMY}
+    calls = np.array([call.name in roomy for call in facts.trace.schema.calls])
+    made, position = np.flatnonzero(calls[facts.trace.call]), int(facts.launches.position[launch])
+    pointers, table = facts.launches.pointers, facts.objects.table
+    passed = {int(pointers.object[row]): int(pointers.index[row]) for row in pointers.of(launch)[::-1] if pointers.object[row] >= 0}
+    live = facts.memory.rows[facts.memory.live(facts.memory.rows, np.full(len(facts.memory.rows), position))]
+    rows = sorted((int(row) for row in live if table["born"][row] in made), key=lambda row: (passed.get(row, 1 << 16), row))
+    return [
+        Candidate(row, passed.get(row), int(np.searchsorted(made, int(table["born"][row]))) + 1) for row in rows[:MOST_CANDIDATES]
+    ]

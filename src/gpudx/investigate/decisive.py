@@ -37,6 +37,7 @@ from gpudx.investigate.plans import (
     SERIALISED,
     SHARED_AGAIN,
     USED_EARLY,
+    WHICH_BUFFER,
     WHICH_MEMORY,
     WIDENED,
     Step,
@@ -224,7 +225,7 @@ def _is_without_consequence(state: Investigation) -> bool:
     return poisoned is not None and poisoned.looks_alike
 
 
-PRECISE = ("memcheck", "dump", "fenced-dump", "low-fenced-dump", "checked")
+PRECISE = ("memcheck", "dump", WHICH_BUFFER.experiment, "fenced-dump", "low-fenced-dump", "checked")
 
 
 def _is_vague(state: Investigation) -> bool:
@@ -251,6 +252,9 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
     if step is WHICH_MEMORY:
         next_one = which_memory.next_run(state, runnable)
         return Step(next_one.experiment, next_one.why, next_one.runs) if next_one else None
+    if step is WHICH_BUFFER:
+        buffer = which_memory.next_buffer(state, runnable)
+        return Step(buffer.experiment, buffer.why, buffer.runs) if buffer else None
     if step in (EXCHANGED, SCALED, REDIRECTED, OTHER_NUMBER, EDITED_KERNEL):
         tried = exchanged.next_run(state.trials, runnable, step.experiment)
         return Step(tried.experiment, tried.why, tried.runs) if tried else None

@@ -212,6 +212,7 @@ class Laboratory:
             case, trial = _with_order(case, trial, state, made.facts)
             entry = widened.entry((*state.trials, trial), job.context, made.facts, self.folder)
             case, trial = _with_entry(entry, case, trial, made.facts)
+        case, trial = _with_entry(which_memory.named(state, trial, made.facts), case, trial, made.facts)
         case, trial = _with_entry(freed_early.entry(state.trials, trial, case), case, trial, made.facts)
         module = every()[base(experiment)]
         return case, trial if made.idle else at_sites.counted(trial, case, module, job.context, state), made
@@ -345,7 +346,7 @@ def _with_first(case: Case, first: Diagnosis | None, printed: str, what: str, st
 
 def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
     """Once the runs with different patterns show that the outcome depends on them: the case that says so."""
-    return _with_entry(uninitialized.entry((*state.trials, trial), facts), case, trial, facts)
+    return _with_entry(uninitialized.entry((*state.trials, trial), case, facts), case, trial, facts)
 
 
 def _faulting_launch(state: Investigation) -> int | None:

@@ -27,6 +27,7 @@ DUMP = Step("dump", "the faulting instruction and its registers, from the device
 FENCED = Step("fenced", "accesses past the end of a buffer, or after its release")
 FENCED_SERIALISED = Step("fenced-serialised", "which launch wrote past the end of a buffer", after="fenced")
 WHICH_MEMORY = Step("kept", "which memory the launch misses")  # as many runs as that takes: which_memory.py
+WHICH_BUFFER = Step("which-buffer", "which buffer the launch misses")  # one run for each: which_memory.py
 FENCED_DUMP = Step("fenced-dump", "which access hit the fence", after="fenced")
 EDGES = (
     Step("low-fenced", "accesses before the start of a buffer", unless="checked"),
@@ -80,6 +81,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         CHECKED,
         DUMP,
         WHICH_MEMORY,
+        WHICH_BUFFER,
         FENCED,
         FENCED_SERIALISED,
         FENCED_DUMP,
@@ -93,6 +95,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
     ),
     "crash": (
         WHICH_MEMORY,
+        WHICH_BUFFER,
         *INSIDE,
         *EDGES,
         HEAP,

@@ -21,6 +21,7 @@ from gpudx.model import Allocation, Case, Diagnosis, Evidence, Guilty, Investiga
 from gpudx.text import plural
 
 POISONED, SHARED_MEMORY, CAUSE, MISUSE = "poisoned", "shared-memory", "read-before-write", "barrier-misuse"
+IN_ELEMENTS = "bytes-for-elements"
 FIRST = len(UNLIKE) + 1  # each pattern once, and the first one again
 PER_PATTERN = 3  # so that an outcome which alternates by chance is not taken for a dependence
 SHOWN = 4
@@ -158,12 +159,15 @@ def _by_pattern(trials: Sequence[Trial]) -> bool:
     return stable and len({next(iter(seen)) for seen in outcomes.values()}) > 1
 
 
-def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | None:
-    """The diagnosis, once it is shown; with the buffer and its first reader where only one can be meant."""
+def entry(trials: Sequence[Trial], case: Case, processes: Sequence[Facts]) -> Diagnosis | None:
+    """The diagnosis, once it is shown; with the buffer and its first reader where only one can be meant. `case` is of the run that
+    completed it."""
     if not depends(trials):
         return None
     cause = every_cause()[CAUSE]
     readers = [(facts, row) for facts in processes for row in _first_readers(facts)]
+    if (in_part := _written_in_part(trials, case, processes, readers)) is not None:
+        return in_part
     if (unwritten := _read_back(trials, processes)) is not None:
         return unwritten
     evidence = (*_outcomes(trials), *_candidates(readers))
@@ -180,6 +184,26 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | No
         reason="The outcome changes with the content of uninitialized memory, and with nothing else between these runs.",
         observed=True,
     )
+
+
+def _written_in_part(
+    trials: Sequence[Trial], case: Case, processes: Sequence[Facts], readers: Sequence[tuple[Facts, np.void]]
+) -> Diagnosis | None:
+    """The only copy that took elements for bytes, where no kernel reads a buffer that nothing wrote: the outcome depends on the rest."""
+    named = [one for one in case.diagnosis if one.cause == IN_ELEMENTS and one.status == "likely" and one.guilty]
+    if len(named) != 1 or any(not row["how"] & WRITE for _, row in readers):
+        return None
+    if not any(_writes(facts, (named[0].guilty and named[0].guilty.number) or 0) for facts in processes):
+        return None
+    reason = "The outcome changes with what fresh memory holds, and this call leaves the rest of the buffer as it was."
+    evidence = (*named[0].evidence[:1], *_outcomes(trials), *named[0].evidence[1:])
+    return replace(named[0], status="confirmed", evidence=evidence, reason=reason, observed=True)
+
+
+def _writes(facts: Facts, number: int) -> bool:
+    """Does this call of the host write device memory?"""
+    table = uses(facts)
+    return bool(((table["position"] == number - 1) & (table["argument"] < 0) & ((table["how"] & WRITE) != 0)).any())
 
 
 def _read_back(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | None:

@@ -1,8 +1,11 @@
 """A launch that faults every time, on a device that reports no address: is it freed memory, or memory past the end of a buffer?
 
-Two experiments answer that. Each removes one kind of fault: `kept` keeps freed memory, `roomy` puts room behind buffers. Exactly one of
-them must pass, twice, and the plain runs before and after must fail in the same launch. Both also change what fresh memory holds, which a
+Two experiments answer that. Each removes one kind of fault: `kept` keeps freed memory, `roomy` puts room behind buffers. Two more are made
+where the launch was passed such memory: `xnack` lets devices access the host's, `peers` each other's. Exactly one of
+them must pass, twice, and the plain runs before and after must fail in the same launch. They also change what fresh memory holds, which a
 program may read by mistake: with zeros in fresh memory it must still fail.
+
+Which buffer it is, runs with room after one buffer at a time show: exactly one of them must pass.
 """
 
 from __future__ import annotations
@@ -10,24 +13,41 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from gpudx import access
+from gpudx.access import undersized
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
+from gpudx.diagnose.explained import PAGE
 from gpudx.facts import Facts
-from gpudx.facts.allocated import allocation_of, freed_before
+from gpudx.facts.allocated import Candidate, allocation_of, freed_before, missable
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.ordered import Wanted
 from gpudx.investigate.prediction import TWICE
 from gpudx.investigate.uninitialized import POISONED
-from gpudx.lab.experiments.memory_kept import KEPT, ROOMY
-from gpudx.model import Case, Diagnosis, Evidence, Investigation, Trial
+from gpudx.lab.experiments import VARIANT
+from gpudx.lab.experiments.memory_kept import HOST, KEPT, PEERS, ROOMY, STRANGE, XNACK
+from gpudx.model import Case, Diagnosis, Evidence, Guilty, Investigation, Trial
 from gpudx.text import capital, plural
 
 FREED, OUTSIDE = "use-after-free", "out-of-bounds-access"
-CAUSE = {KEPT: FREED, ROOMY: OUTSIDE}
-WHY = {KEPT: "whether the fault is in freed memory", ROOMY: "whether the fault is past the end of a buffer"}
+CAUSE = {KEPT: FREED, ROOMY: OUTSIDE, XNACK: HOST, PEERS: STRANGE}
+REACHING = (XNACK, PEERS)  # make memory accessible that the record shows to be out of reach
+WHY = {
+    KEPT: "whether the fault is in freed memory",
+    ROOMY: "whether the fault is past the end of a buffer",
+    XNACK: "whether the fault is in host memory",
+    PEERS: "whether the fault is in memory of another device",
+}
 AGAIN = "whether it still fails without the change"
 ZEROS = "whether it still fails with zeros in fresh memory"
-DID = {KEPT: "freed memory kept", ROOMY: "room after every buffer"}
+OF_SOME = " past the end of a buffer."
+WHICH_ONE = "which buffer the fault is past the end of"
+DID = {
+    KEPT: "freed memory kept",
+    ROOMY: "room after every buffer",
+    XNACK: "HSA_XNACK=1, which lets the device access host memory",
+    PEERS: "access of all devices to each other's memory",
+}
 NOT_SEEN = {
     KEPT: "the fault is not in freed memory: the program still fails when what it frees stays allocated",
     ROOMY: "the fault is not a short way past the end of a buffer: the program still fails with 1 MiB or more of room after each",
@@ -55,6 +75,80 @@ def next_run(state: Investigation, runnable: Collection[str]) -> Wanted | None:
     return Wanted(PLAIN, TWICE, AGAIN) if len(seen[PLAIN].trials) < TWICE else None
 
 
+def candidates(entries: Sequence[Diagnosis], processes: Sequence[Facts]) -> list[tuple[Facts, Candidate]]:
+    """Buffers that the launch which the first entry accuses may have missed; none where several processes launch."""
+    number = entries[0].guilty.number if entries and entries[0].guilty else None
+    launching = [facts for facts in processes if len(facts.launches.position)]
+    launch = launching[0].launches.at_position(number - 1) if number is not None and len(launching) == 1 else None
+    return [] if launch is None else [(launching[0], one) for one in missable(launching[0], launch)]
+
+
+def next_buffer(state: Investigation, runnable: Collection[str]) -> Wanted | None:
+    """Once it is known that the fault is past the end of some buffer: each of them by itself."""
+    if not any(_is_of_some_buffer(one) for one in state.found):
+        return None
+    tried = {trial.experiment for trial in state.trials}
+    one = next((name for name in sorted(runnable) if name.startswith(ROOMY + VARIANT) and name not in tried), None)
+    return Wanted(one, 1, WHICH_ONE) if one else None
+
+
+def _is_of_some_buffer(entry: Diagnosis) -> bool:
+    return entry.status == "confirmed" and entry.cause == OUTSIDE and entry.summary.endswith(OF_SOME) and entry.guilty is not None
+
+
+def named(state: Investigation, trial: Trial, processes: Sequence[Facts]) -> Diagnosis | None:
+    """The confirmed entry with its buffer, once each has been tried and one run passed; `trial` is the last of these runs."""
+    found = next(filter(_is_of_some_buffer, state.found), None)
+    if found is None or found.guilty is None or not trial.experiment.startswith(ROOMY + VARIANT):
+        return None
+    mine = {one.experiment: one for one in (*state.trials, trial) if one.experiment.startswith(ROOMY + VARIANT)}
+    passing = [int(name.partition(VARIANT)[2]) for name, one in mine.items() if one.outcome == "passed"]
+    failing = [one for one in mine.values() if one.outcome == "reproduced"]
+    buffers = candidates((found,), processes)
+    if len(passing) != 1 or len(mine) < len(buffers) or len(failing) + 1 != len(mine) or passing[0] > len(buffers):
+        return None
+    facts, buffer = buffers[passing[0] - 1]
+    others = "another one" if len(failing) == 1 else f"each of {len(failing)} others"
+    still = f"; with room after {others} alone it still fails" if failing else ""
+    seen = Evidence(f"with room after {facts.memory.describe(buffer.object)} alone it does not fail{still}")
+    return _with_buffer(replace(found, evidence=(seen, *found.evidence)), found.guilty, facts, buffer)
+
+
+def _with_buffer(entry: Diagnosis, guilty: Guilty, facts: Facts, buffer: Candidate) -> Diagnosis:
+    memory = allocation_of(facts, buffer.object)
+    made = f", allocated at {memory.made.source.rpartition('/')[2]}" if memory and memory.made and memory.made.source else ""
+    passed = f", its argument {buffer.argument}" if buffer.argument is not None else ""
+    shown = replace(
+        entry,
+        summary=f"{entry.summary.removesuffix(OF_SOME)} past the end of {facts.memory.describe(buffer.object)}{made}{passed}.",
+        guilty=replace(guilty, argument=buffer.argument, allocation=memory),
+    )
+    reason = _too_small(guilty, facts, buffer)
+    if reason is None:
+        return shown
+    cause = every_cause()[reason.cause]
+    return replace(
+        shown,
+        cause=cause.id,
+        summary=f"{entry.summary.removesuffix(OF_SOME)}: {reason.text}.",
+        evidence=(shown.evidence[0], *reason.evidence, *shown.evidence[1:]),
+        refutes_if=cause.refutes_if,
+        fix=cause.fix,
+        root=reason.root or shown.root,
+    )
+
+
+def _too_small(guilty: Guilty, facts: Facts, buffer: Candidate) -> access.Reason | None:
+    """That the buffer was allocated for other numbers than the launch was passed. Where past its end the access was is not known."""
+    launch = facts.launches.at_position((guilty.number or 0) - 1)
+    if launch is None or buffer.argument is None:
+        return None
+    table = facts.objects.table
+    end = int(table["handle"][buffer.object]) + int(table["size"][buffer.object])
+    reason = undersized.explain(access.Question(facts, launch, end, within=PAGE))
+    return reason if reason is not None and reason.object == buffer.object else None
+
+
 def entry(state: Investigation, trial: Trial, case: Case, processes: Sequence[Facts]) -> Diagnosis | None:
     """Once it is decided; `case` is the plain run that completes the decision."""
     seen = observed((*state.trials, trial))
@@ -77,7 +171,7 @@ def entry(state: Investigation, trial: Trial, case: Case, processes: Sequence[Fa
 
 def _controls(others: Sequence[str]) -> str:
     """What else was changed, without an effect."""
-    return f"with {' or '.join([*others, 'zeros in fresh memory'])} it still fails"
+    return f"with {', '.join(others) + ' or ' if others else ''}zeros in fresh memory it still fails"
 
 
 def was_asked(trials: Sequence[Trial]) -> bool:
@@ -87,7 +181,7 @@ def was_asked(trials: Sequence[Trial]) -> bool:
 def ruled_out(trials: Sequence[Trial]) -> tuple[Evidence, ...]:
     """What a fault that neither experiment removes is not."""
     seen = observed(trials)
-    return tuple(Evidence(NOT_SEEN[name]) for name in CAUSE if name in seen and _fails_always(seen[name]))
+    return tuple(Evidence(NOT_SEEN[name]) for name in NOT_SEEN if name in seen and _fails_always(seen[name]))
 
 
 def _decided(seen: dict[str, Observed], name: str) -> bool:
@@ -120,6 +214,8 @@ def _launch(entries: Sequence[Diagnosis]) -> tuple[str, str | None, int | None] 
 
 def _suspect(entries: Sequence[Diagnosis], name: str) -> Diagnosis | None:
     """The entry that the experiment confirms: one that names such memory, else the one that says where the device faulted."""
+    if name in REACHING:
+        return next((one for one in entries if one.cause == CAUSE[name]), None)
     first = entries[0] if entries else None
     named = [one for one in entries if one.guilty and one.guilty.allocation and _is_freed(one) == (name == KEPT)]
     if named and tells(named[0].cause) != "access":
@@ -129,8 +225,8 @@ def _suspect(entries: Sequence[Diagnosis], name: str) -> Diagnosis | None:
     cause = every_cause()[CAUSE[name]]
     kernel = first.guilty.kernel or "A kernel"
     where = f"Launch {first.guilty.launch:,} of kernel {kernel}" if first.guilty.launch else f"The graph of call {first.guilty.number}"
-    did = "accessed memory that had been freed" if name == KEPT else "accessed memory past the end of a buffer"
-    return replace(first, cause=cause.id, summary=f"{where} {did}.", refutes_if=cause.refutes_if, fix=cause.fix)
+    did = "accessed memory that had been freed." if name == KEPT else f"accessed memory{OF_SOME}"
+    return replace(first, cause=cause.id, summary=f"{where} {did}", refutes_if=cause.refutes_if, fix=cause.fix)
 
 
 def _is_freed(entry: Diagnosis) -> bool:

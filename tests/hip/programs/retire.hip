@@ -2,7 +2,7 @@
 #include "small.h"
 
 void launch_accumulate(const float *batch, float *sum, int count, hipStream_t stream);
-enum { COUNT = 65536 };
+enum { COUNT = 1 << 19 };
 
 int main(int words, char **)
 {

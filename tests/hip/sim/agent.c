@@ -23,7 +23,7 @@ static FILE *output(void)
 
 static void registers(FILE *file, uintptr_t address, const struct sim_launch *launch)
 {
-    uint64_t base = launch->count ? launch->arguments[0].value : 0;
+    uint64_t base = launch->count ? sim_argument(launch, 0) : 0;
     fprintf(file, "system registers:\n            exec: 0000000000000001\n\nscalar registers:\n");
     fprintf(file, "            s4: %08x                 s5: %08x\n\nvector registers:\n", (unsigned)base, (unsigned)(base >> 32));
     fprintf(file, "            v2: [0] %08x\n            v3: [0] %08x\n\n", (unsigned)address, (unsigned)((uint64_t)address >> 32));

@@ -276,7 +276,8 @@ static bool is_valid(dim3 grid, dim3 block, size_t shared)
         && !too_large(grid.y, block.y) && !too_large(grid.z, block.z);
 }
 
-static hipError_t launch(const void *kernel, const char *name, dim3 grid, dim3 block, void **params, size_t shared, hipStream_t stream)
+static hipError_t launch(const void *kernel, const char *name, dim3 grid, dim3 block, void **params, void **extra, size_t shared,
+                         hipStream_t stream)
 {
     static _Atomic int noop = -1, blocking = -1, serial = -1;
     if (noop < 0)
@@ -292,7 +293,7 @@ static hipError_t launch(const void *kernel, const char *name, dim3 grid, dim3 b
     if (noop)
         return sim_return(hipSuccess);
     struct sim_launch one = { .function = kernel, .name = name, .grid = grid, .block = block, .device = sim_stream_device(stream) };
-    if (!params || !sim_prepare(&one, name, params))
+    if (!sim_prepare(&one, name, params, extra))
         one.code = NULL;
     if (sim_capture(stream, SIM_KERNEL, sim_run, &one, sizeof one))
         return sim_return(hipSuccess);
@@ -306,26 +307,26 @@ static hipError_t launch(const void *kernel, const char *name, dim3 grid, dim3 b
 
 API hipError_t hipLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **params, size_t shared, hipStream_t stream)
 {
-    return launch(kernel, sim_name_of(kernel), grid, block, params, shared, sim_stream(stream, false));
+    return launch(kernel, sim_name_of(kernel), grid, block, params, NULL, shared, sim_stream(stream, false));
 }
 
 API hipError_t hipLaunchKernel_spt(const void *kernel, dim3 grid, dim3 block, void **params, size_t shared,
                                    hipStream_t stream)
 {
-    return launch(kernel, sim_name_of(kernel), grid, block, params, shared, sim_stream(stream, true));
+    return launch(kernel, sim_name_of(kernel), grid, block, params, NULL, shared, sim_stream(stream, true));
 }
 
 API hipError_t hipLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block, void **params, unsigned int shared,
                                           hipStream_t stream)
 {
-    return launch(kernel, sim_name_of(kernel), grid, block, params, shared, sim_stream(stream, false));
+    return launch(kernel, sim_name_of(kernel), grid, block, params, NULL, shared, sim_stream(stream, false));
 }
 
 API hipError_t hipExtLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **params, size_t shared,
                                   hipStream_t stream, hipEvent_t start, hipEvent_t stop, int flags)
 {
     (void)start, (void)stop, (void)flags;
-    return launch(kernel, sim_name_of(kernel), grid, block, params, shared, sim_stream(stream, false));
+    return launch(kernel, sim_name_of(kernel), grid, block, params, NULL, shared, sim_stream(stream, false));
 }
 
 /* Of HIP 7; the header of 5.2.3 does not have them. */
@@ -334,21 +335,20 @@ struct driver_config { dim3 grid, block; unsigned shared; hipStream_t stream; vo
 
 API hipError_t hipLaunchKernelExC(const struct config *c, const void *kernel, void **params)
 {
-    return launch(kernel, sim_name_of(kernel), c->grid, c->block, params, c->shared, sim_stream(c->stream, false));
+    return launch(kernel, sim_name_of(kernel), c->grid, c->block, params, NULL, c->shared, sim_stream(c->stream, false));
 }
 
 API hipError_t hipDrvLaunchKernelEx(const struct driver_config *c, hipFunction_t kernel, void **params, void **extra)
 {
-    (void)extra;
-    return launch(kernel, kernel->name, c->grid, c->block, params, c->shared, sim_stream(c->stream, false));
+    return launch(kernel, kernel->name, c->grid, c->block, params, extra, c->shared, sim_stream(c->stream, false));
 }
 
 API hipError_t hipModuleLaunchKernel(hipFunction_t kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                      unsigned by, unsigned bz, unsigned shared, hipStream_t stream, void **params,
                                      void **extra)
 {
-    (void)extra;
-    return launch(kernel, kernel->name, (dim3){ gx, gy, gz }, (dim3){ bx, by, bz }, params, shared, sim_stream(stream, false));
+    return launch(kernel, kernel->name, (dim3){ gx, gy, gz }, (dim3){ bx, by, bz }, params, extra, shared,
+                  sim_stream(stream, false));
 }
 
 API hipError_t _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j(

@@ -74,7 +74,7 @@ static struct sim_launch launch_of(const hipKernelNodeParams *params)
     const char *name = sim_name_of(params->func);
     struct sim_launch launch = { .function = params->func, .grid = params->gridDim, .block = params->blockDim,
                                  .device = sim_device };
-    if (!name || !sim_prepare(&launch, name, params->kernelParams))
+    if (!name || !sim_prepare(&launch, name, params->kernelParams, params->extra))
         launch.code = NULL;
     return launch;
 }
@@ -124,7 +124,7 @@ API hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t node, hipKernelNodePar
     if (node->type != SIM_KERNEL)
         return sim_return(hipErrorInvalidValue);
     for (int i = 0; i < launch->count; i++)
-        node->pointers[i] = &launch->arguments[i].value;
+        node->pointers[i] = launch->packed + launch->arguments[i].at;
     *params = (hipKernelNodeParams){ .func = (void *)launch->function, .gridDim = launch->grid, .blockDim = launch->block,
                                      .kernelParams = node->pointers };
     return sim_return(hipSuccess);

@@ -1,5 +1,6 @@
 /* Kernels: found by their symbols in libraries of host code, called with the arguments of the launch. What a kernel takes is
- * read from its symbol (Itanium C++ ABI, "Mangling"): numbers and pointers; anything else is not run. */
+ * known where its file launches it, else read from its symbol (Itanium C++ ABI, "Mangling"): numbers and pointers; anything else
+ * is not run. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dlfcn.h>
@@ -7,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "sim.h"
 
@@ -37,6 +40,18 @@ static bool find_code(struct sim_launch *launch, const char *name)
     return launch->code && launch->index;
 }
 
+static const struct sim_kernel *described(const void *code)
+{
+    for (int i = 0; i < LIBRARIES && libraries[i]; i++) {
+        const struct sim_kernel *(*first)(void);
+        *(void **)&first = dlsym(libraries[i], "sim_kernels");
+        for (const struct sim_kernel *one = first ? first() : NULL; one; one = one->next)
+            if (one->code == code)
+                return one;
+    }
+    return NULL;
+}
+
 /* ---- arguments ---- */
 
 /* One type of a parameter list: its size, 0 for one that is not known. */
@@ -61,17 +76,19 @@ static size_t take_type(const char **at, bool *floating, bool *pointer)
     return 0;
 }
 
-static bool read_arguments(struct sim_launch *launch, const char *types, void **params)
+/* Places as the compiler gives them, each aligned to its size. */
+static bool lay_out(struct sim_launch *launch, const char *types)
 {
+    size_t at = 0;
     while (*types && *types != 'v') {
+        struct sim_argument *next = &launch->arguments[launch->count];
         bool floating = false, pointer = false;
         size_t size = take_type(&types, &floating, &pointer);
-        int n = launch->count;
-        if (!size || n == SIM_ARGUMENTS)
+        if (!size || launch->count == SIM_ARGUMENTS)
             return false;
-        memcpy(&launch->arguments[n].value, params[n], size);
-        launch->arguments[n].floating = floating;
-        launch->arguments[n].pointer = pointer;
+        at = (at + size - 1) / size * size;
+        *next = (struct sim_argument){ (uint16_t)at, (uint16_t)size, floating, pointer };
+        at += size;
         launch->count++;
     }
     return true;
@@ -79,27 +96,65 @@ static bool read_arguments(struct sim_launch *launch, const char *types, void **
 
 /* Kernels that no C++ compiler made have plain names. What stands for one says what it takes, in the same letters, in a variable
  * sim_types_NAME: const char sim_types_add[] = "PfPfPfi". */
-static bool prepare_plain(struct sim_launch *launch, const char *name, void **params)
+static const char *types_of_plain(const char *name)
 {
     char variable[256];
     const char *types = NULL;
     snprintf(variable, sizeof variable, "sim_types_%s", name);
-    if (!find_code(launch, name))
-        return false;
     for (int i = 0; i < LIBRARIES && libraries[i] && !types; i++)
         types = dlsym(libraries[i], variable);
-    return types && read_arguments(launch, types, params);
+    return types;
 }
 
-bool sim_prepare(struct sim_launch *launch, const char *name, void **params)
+static const char *types_of(const char *name)
 {
     char *types = NULL;
     if (strncmp(name, "_Z", 2))
-        return prepare_plain(launch, name, params);
-    if (strncmp(name, "_Z", 2) || !isdigit((unsigned char)name[2]) || !find_code(launch, name))
-        return false;
+        return types_of_plain(name);
+    if (!isdigit((unsigned char)name[2]))
+        return NULL;
     unsigned long length = strtoul(name + 2, &types, 10);
-    return strlen(types) > length && read_arguments(launch, types + length, params);
+    return strlen(types) > length ? types + length : NULL;
+}
+
+static bool pack(struct sim_launch *launch, void **params, void **extra)
+{
+    const void *packed = NULL;
+    size_t bytes = 0;
+    for (; extra && *extra != HIP_LAUNCH_PARAM_END; extra += 2)
+        if (*extra == HIP_LAUNCH_PARAM_BUFFER_POINTER)
+            packed = extra[1];
+        else if (*extra == HIP_LAUNCH_PARAM_BUFFER_SIZE)
+            bytes = *(const size_t *)extra[1];
+    if (packed && bytes <= sizeof launch->packed)
+        memcpy(launch->packed, packed, bytes);
+    for (int i = 0; params && i < launch->count; i++)
+        if (launch->arguments[i].at + launch->arguments[i].size <= SIM_PACKED)
+            memcpy(launch->packed + launch->arguments[i].at, params[i], launch->arguments[i].size);
+    return params || packed || !launch->count;
+}
+
+bool sim_prepare(struct sim_launch *launch, const char *name, void **params, void **extra)
+{
+    const struct sim_kernel *known = find_code(launch, name) ? described(launch->code) : NULL;
+    if (!launch->code || (known && known->count > SIM_ARGUMENTS))
+        return false;
+    if (!known) {
+        const char *types = types_of(name);
+        return types && lay_out(launch, types) && pack(launch, params, extra);
+    }
+    launch->count = known->count;
+    launch->call = known->call;
+    memcpy(launch->arguments, known->arguments, known->count * sizeof *known->arguments);
+    return pack(launch, params, extra);
+}
+
+uint64_t sim_argument(const struct sim_launch *launch, int number)
+{
+    uint64_t value = 0;
+    size_t size = launch->arguments[number].size;
+    memcpy(&value, launch->packed + launch->arguments[number].at, size < sizeof value ? size : sizeof value);
+    return value;
 }
 
 /* ---- running ---- */
@@ -113,16 +168,21 @@ typedef void kernel(I, I, I, I, I, I, D, D, D, D, D, D, D, D, I, I, I, I, I, I, 
  * stack. A float is the low half of its register. */
 static void call(const struct sim_launch *launch)
 {
+    if (launch->call) {
+        launch->call(launch->code, launch->packed);
+        return;
+    }
     I whole[WHOLE] = { 0 }, stack[ON_STACK] = { 0 };
     D floating[FLOATING] = { 0 };
     int wholes = 0, floats = 0, rest = 0;
     for (int i = 0; i < launch->count; i++) {
+        uint64_t value = sim_argument(launch, i);
         if (launch->arguments[i].floating && floats < FLOATING)
-            memcpy(&floating[floats++], &launch->arguments[i].value, 8);
+            memcpy(&floating[floats++], &value, 8);
         else if (!launch->arguments[i].floating && wholes < WHOLE)
-            whole[wholes++] = launch->arguments[i].value;
+            whole[wholes++] = value;
         else if (rest < ON_STACK)
-            stack[rest++] = launch->arguments[i].value;
+            stack[rest++] = value;
     }
     ((kernel *)launch->code)(whole[0], whole[1], whole[2], whole[3], whole[4], whole[5], floating[0], floating[1],
                              floating[2], floating[3], floating[4], floating[5], floating[6], floating[7], stack[0],
@@ -140,13 +200,34 @@ static void run_block(const struct sim_launch *launch, struct index *at)
                 call(launch);
 }
 
+/* Is memory mapped at this address? What else a structure holds is no address. */
+static bool is_there(uintptr_t address)
+{
+    char byte;
+    struct iovec here = { &byte, 1 }, there = { (void *)address, 1 };
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+}
+
+/* Memory that is there for the host or another device is refused before it is used: the processor would not notice. Any other address
+ * faults where it is used. */
+static bool is_reached(const struct sim_launch *launch, uintptr_t address)
+{
+    if (sim_may_access(launch->device, (const void *)address) || !is_there(address))
+        return true;
+    sim_fault_at(address);
+    return false;
+}
+
 static bool in_reach(const struct sim_launch *launch)
 {
     for (int i = 0; i < launch->count; i++) {
-        void *address = (void *)(uintptr_t)launch->arguments[i].value;
-        if (launch->arguments[i].pointer && !sim_may_access(launch->device, address)) {
-            sim_fault_at((uintptr_t)address);
-            return false;
+        struct sim_argument argument = launch->arguments[i];
+        bool addresses = argument.pointer || argument.size > sizeof(void *);
+        for (size_t at = 0; addresses && at + sizeof(void *) <= argument.size; at += sizeof(void *)) {
+            uintptr_t address;
+            memcpy(&address, launch->packed + argument.at + at, sizeof address);
+            if (!is_reached(launch, address))
+                return false;
         }
     }
     return true;

@@ -10,7 +10,8 @@
  *
  *   graphs     nodes are done in the order in which they were added or captured
  *
- * Not simulated: __syncthreads, shared memory, textures, other processes; a kernel that is passed a structure does nothing.
+ * Not simulated: __syncthreads, shared memory, textures, other processes. A kernel that its file never launches with hipLaunchKernelGGL
+ * does nothing if it is passed a structure. A host pointer in a structure faults when the kernel starts, whether it is used or not.
  *
  *   GPUDX_HIP_SIM_DEVICES=N      how many devices there are (1)
  *   GPUDX_HIP_SIM_ARCH=TARGET    what they are (gfx90a:sramecc+:xnack-); code without an entry for that processor is refused
@@ -36,7 +37,7 @@
 #include <stdint.h>
 
 #define API __attribute__((visibility("default")))
-enum { SIM_DEVICES = 8, SIM_ARGUMENTS = 32, SIM_GRANULE = 64 << 10 };
+enum { SIM_DEVICES = 8, SIM_ARGUMENTS = 32, SIM_PACKED = 1024, SIM_GRANULE = 64 << 10 };
 
 /* ---- state.c ---- */
 int sim_devices(void);
@@ -103,6 +104,14 @@ const char *sim_architecture(void);
 bool sim_has_code(const void *image);              /* for the devices, in a fat binary or a code object */
 
 /* ---- kernels.c ---- */
+struct sim_argument { uint16_t at, size; bool floating, pointer; };
+struct sim_kernel {                                /* include/hip/hip_runtime.h has the same */
+    void *code;
+    const struct sim_argument *arguments;
+    int count;
+    void (*call)(void *code, const unsigned char *packed);
+    struct sim_kernel *next;
+};
 struct sim_launch {
     const void *function;
     const char *name;                              /* mangled */
@@ -110,9 +119,13 @@ struct sim_launch {
     int device, count;
     void *code;                                    /* NULL: no such kernel */
     void *(*index)(void);                          /* where the kernel looks for its place in the grid */
-    struct { uint64_t value; bool floating, pointer; } arguments[SIM_ARGUMENTS];
+    void (*call)(void *code, const unsigned char *packed);  /* NULL: as the symbol says */
+    struct sim_argument arguments[SIM_ARGUMENTS];
+    _Alignas(16) unsigned char packed[SIM_PACKED]; /* arguments as devices get them */
 };
-bool sim_prepare(struct sim_launch *launch, const char *name, void **params);
+/* Arguments as a list of pointers, or packed, as the key words HIP_LAUNCH_PARAM_... give them. */
+bool sim_prepare(struct sim_launch *launch, const char *name, void **params, void **extra);
+uint64_t sim_argument(const struct sim_launch *launch, int number);  /* its first eight bytes */
 void sim_run(void *launch);
 extern _Thread_local const struct sim_launch *sim_running;  /* NULL: a copy */
 void sim_tell_wave(uintptr_t address, const struct sim_launch *launch);

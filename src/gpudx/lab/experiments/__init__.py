@@ -101,6 +101,8 @@ class Context:
     on_host: bool = False  # buffers work on the program's own memory
     transfers: tuple[str, ...] = ()  # that return early: their numbers by line, "" where that are too many
     sources: tuple[tuple[str, str], ...] = ()  # of kernels that were launched, with the options of their builds
+    suspected: frozenset[str] = frozenset()  # causes that the record makes likely
+    candidates: tuple[int, ...] = ()  # buffers that the launch which faults may have missed: their allocations' numbers
 
 
 @dataclass(frozen=True)

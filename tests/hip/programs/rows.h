@@ -1,0 +1,2 @@
+#pragma once
+struct Rows { const float *values, *scale; int count, width; };
