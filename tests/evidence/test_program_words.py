@@ -87,6 +87,28 @@ SAID = {
     "ERROR: tile_config failed. Error: -1": ("program-operation-failed", "tile_config failed with error -1"),
     "Can't find valid buffer assignment": ("program-operation-failed", "could not find valid buffer assignment"),
     '[ERROR] Error on node "Stage_1(72)":': ("program-operation-failed", "an error on node"),
+    # marks that are no words, by the column in which others are right
+    "[ OK ] copy\n[ NG ] scale": ("marked-wrong", "scale"),
+    "copy_1d ...... ok\nscan_1d ...... KO": ("marked-wrong", "marks a result KO, in the column in which others are marked ok"),
+    "fft    OK\nsum    EE\nsort   OK": ("marked-wrong", "sum EE"),
+    "  ✔ reads (3ms)\n  ✗ writes (12ms)": ("marked-wrong", "marks a result ✗"),
+    "7001 OK  2000 1f2e\n7001 EE  4000 77aa": ("result-differs", "EE 4000"),
+    "EE     3000 / 7001 [ 0.10%], 1.2 ms/it; 77aa": ("result-differs", "EE 3000"),
+    # a number of CUDA and HIP that no other interface has, beside a word like "kernel"
+    "Exception: Error invoking kernel: Invalid error code (716)": ("misaligned-address", "error 716 of CUDA and HIP"),
+    "CUDA error at lib/ops.cu:7 code=77(<unknown>)": ("illegal-address", "cudaErrorIllegalAddress, 700"),
+    # what the runtimes call their errors, without their names
+    "Error named symbol not found at line 5 in file ops.cu": ("symbol-not-found", "not found in the loaded device code"),
+    "GL error at line 12: 1287": ("status-context-lost", "OpenGL reported an error: context lost"),
+    "[ERR] GL_GUILTY_CONTEXT_RESET: the GPU has been reset": ("status-guilty-context-reset", "OpenGL reported an error"),
+    # other languages, and accelerators that are no GPU
+    "** (RuntimeError) Failed to pick an algorithm for conv": ("exception", "RuntimeError: Failed to pick an algorithm for conv"),
+    '%ArgumentError{message: "argument error: shape"}, [{Nx, :add},': ("exception", "ArgumentError: argument error: shape"),
+    "TT_FATAL: device timeout, cores never answered": ("device-hang", "Work on the accelerator"),
+    "E RKNN: failed to submit!, op id: 4, int status: 0": ("launch-failed", "earlier work may have caused it"),
+    "shutting the pipe failed with status AXL_RPC_FAILED(77)": ("program-status", "AXL_RPC_FAILED (rpc failed, 77)"),
+    "Reading the tile header failed with code 12": ("program-operation-failed", "Reading the tile header failed with error 12"),
+    "Could not find any device that meets the needs": ("program-no-device", "No usable device"),
     "ERROR 04-18 01:55:45 engine.py:400]  Lib::Initialize failed.[LINE:177]": ("program-not-started", "could not be created"),
 }  # fmt: skip
 
@@ -102,6 +124,16 @@ QUIET = (
     "Number of FAILED tests 0",
     "validation error: 0.0031",
     "Error = 1.5e-6 after 40 steps",
+    "[ NG ] alone, without a line that is right",
+    "fp16  ✓\nfp64  ✗",
+    "00000010 00 EE 12 34",
+    "copy  OK\nscale SKIP",
+    "connected to peer 700 of the kernel mailing list",
+    "Error rate of stream 719: 0.0",
+    "peer access is already enabled",
+    "the context is destroyed at exit",
+    "   at Gpu.Runtime.CudaException.ThrowIfFailed(CudaError status) in /src/a.cs:line 3",
+    "glGetError() == 0",
     "lspci: 01:00.0 VGA compatible controller [0300] (rev a1)",
 )
 

@@ -15,7 +15,8 @@ from gpudx.evidence.logs import _next, no_device, unrecognised
 from gpudx.evidence.logs._event import Event, Role
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import clipped, place, without_sources
-from gpudx.evidence.logs._statuses import numbered
+from gpudx.evidence.logs._statuses import Status, numbered
+from gpudx.evidence.logs._statuses import event as status_event
 from gpudx.evidence.logs.gpu_status import codelike
 
 FORMAT = "gpu-words"
@@ -24,6 +25,11 @@ ANY_CASE = True
 MARKS = unrecognised.MARKS
 MOST_READ = 10_000
 
+# What runs models and is no GPU.
+_ACCELERATORS = (
+    r"(?-i:\bTT_[A-Z])|\btt[_-](?:metal|throw)\b|rknn|rknpu|hailo|edge ?tpu|\btpu\b|\bqaic|popart|poplar|(?-i:\bsyn[A-Z]\w{3,})|\bhpu\b"
+    r"|\bneuron(?:core|x|_rt)\w*|\bnrt_\w+|\bvpu\b|\bqnn|snpe|hexagon"
+)
 # Words of GPUs that are no part of other words: quicker to look for than the pattern below, which has the rest.
 _PLAIN = ("rocm", "opencl", "sycl", "vulkan", "nvidia", "amdgpu", "radeon", "tensorrt", "cudnn", "miopen", "nccl", "wgpu", "directml")
 SUBJECT = re.compile(
@@ -47,7 +53,8 @@ SUBJECT = re.compile(
     r"|hipew)\b|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b"
     r"|\b(?:iris|radeonsi|radv|anv|crocus|turnip|zink|lavapipe|llvmpipe|rusticl|hasvk|nvk|v3dv|panvk|freedreno)\b|batchbuffer|pocl"
     r"|\bdrm_\w+|\bbuild (?:BLAS|TLAS|BVH)\b|acceleration structure|\brmm\b|rapids|\bcudf\b|(?-i:\bzes?[A-Z]\w{3,})"
-    r"|\bkokkos\b|execution plans?\b|\bengine to execute\b|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b",
+    r"|\bkokkos\b|execution plans?\b|\bengine to execute\b|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b|openvino|nnapi"
+    rf"|{_ACCELERATORS}",
     re.IGNORECASE,
 )
 # What a GPU has and other things have too: it counts where the lines around it name a GPU.
@@ -58,6 +65,7 @@ _PERHAPS = re.compile(
 )
 _NUMBERS = re.compile(r"cuda|\bcu[A-Z]|\bhip", re.IGNORECASE)
 _CODE = re.compile(r"\b(?:error|code|status|returned|result)\W{0,6}(?:(?:code|no\.?|number)\W{0,3})?(\d{1,3})\b", re.IGNORECASE)
+STICKY = range(700, 720)
 NEAR, LONGEST_NEAR = 12, 300  # lines on either side, and characters of each
 GAP = r"(?:(?!\. ).){0,60}"  # within a sentence
 # Goals of build tools, commands and scripts are executed too, and not on a device.
@@ -100,7 +108,7 @@ CLASSES = (
         r"|(?:find|found) (?:any|no|an? (?:suitable|valid|usable)) (?:\w+ )?(?:implementation|algorithm|tactic|config\w*|solver|plan)\b"
         r"|\bno (?:\w+ )?(?:implementations?|algorithms?|tactics?|engine configs?|execution plans?) (?:\w+ )?(?:built|found|available"
         r"|support\w*|works?)|\bfind an engine to execute\b"
-        r"|(?-i:NotSupported\w*)",
+        r"|(?-i:NotSupported\w*)|\bcannot (?:\w+ ){0,2}\S+ (?:\w+ ){0,2}during (?:\w+ ){0,3}capture|\bclause was not found on device",
         "refusal",
         "failed-call",
         _next.RECORD,
@@ -338,6 +346,7 @@ CLASSES = (
 APIS = tuple(
     (api, re.compile(words, re.IGNORECASE))
     for api, words in (
+        (_next.ACCELERATOR, _ACCELERATORS),
         ("cuda", r"cuda|\bnv(?:cuda|rtc|ml)|cudnn|cublas|nvidia"),
         ("hip", r"\bhip|rocm|amdhip|miopen|rocblas"),
         ("opencl", r"opencl|pocl|rusticl"),
@@ -382,7 +391,12 @@ def _about_gpu(text: str, near: Near) -> bool:
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if not unrecognised.reads_like_a_failure(text) or not _about_gpu(text, near) or unrecognised.is_advice(text):
+    if not unrecognised.reads_like_a_failure(text) or unrecognised.is_advice(text):
+        return
+    if (sticky := _of_device(text)) and not codelike(text):
+        yield status_event(sticky, "", place(text))
+        return
+    if not _about_gpu(text, near):
         return
     if unrecognised.leads_on(text, near) or _ABOVE.search(text):
         return
@@ -391,12 +405,13 @@ def read(near: Near) -> Iterator[Event]:
     if kind is None or codelike(text) or unrecognised.is_code(text) or _NOTE.match(text):
         return
     where, api = place(text), _api(text)
+    means = kind.means.replace("GPU", api) if api == _next.ACCELERATOR else kind.means
     late = "; the log shows where this was noticed, not which work caused it" if kind.role == "report" else ""
     status = _number(text)
     yield Event(
         kind=kind.kind,
         role=kind.role,
-        message=f"{kind.means}{late}: {clipped(text)}",
+        message=f"{means}{late}: {clipped(text)}",
         facts=(("kind", kind.kind), ("said", unrecognised.shape(text)), *((("api", api),) if api else ())),
         notes=(*status, *(("not proved: which launch or submission caused it",) if kind.role == "report" else ())),
         causes=("device-error-reported",)
@@ -424,6 +439,13 @@ def _found_later(text: str, near: Near) -> bool:
         _FOUND.search(line) and not unrecognised.reads_like_a_failure(line) and any(one in line.lower() for one in things)
         for line in near.after(4)
     )
+
+
+def _of_device(text: str) -> Status | None:
+    """The fault of the device whose number stands beside a word like "kernel" or "stream": no other interface has these numbers."""
+    found = _CODE.search(text) if _PERHAPS.search(text) else None
+    status = numbered(int(found[1])) if found and int(found[1]) in STICKY else None
+    return status if status and status.group == "device" else None
 
 
 def _number(text: str) -> tuple[str, ...]:

@@ -177,7 +177,7 @@ _PATTERNS = (
         rf"|{_GPU} (?:device|GPU|driver|platform)s? (?:is |was |are )?not (?:found|available|detected)|(?:cannot|can't|could not|couldn't"
         rf"|failed to|unable to) (?:find|get|detect|query|enumerate|access|open) (?:secondary |discrete |a |any |the |suitable |an? "
         rf"appropriate )*(?:{_GPU} )*(?:adapter|devices?|GPUs?|platforms?)"
-        rf"|\bnot found (?:\w+ ){{0,2}}(?:{_GPU} )?(?:platforms?|devices?|GPUs?|adapters?)\b"
+        rf"|(?<!clause was )\bnot found (?:\w+ ){{0,2}}(?:{_GPU} )?(?:platforms?|devices?|GPUs?|adapters?)\b"
         rf"|\b(?:requires?|needs?) (?:an? |the )?(?:\w+ )?{_GPU}\b.{{0,30}}(?:which|but|and it|that) (?:is|was) not (?:available|found"
         rf"|present)"
         r"|CUDA is not available|GPU is not available|no usable GPU|PLATFORM_NOT_FOUND|clGetPlatformIDs.{0,60}-1001|isn't exposed to SYCL"

@@ -54,11 +54,15 @@ _DIFFERS = re.compile(
     re.IGNORECASE,
 )
 # GpuOwl and its relatives write EE in the place of OK in the line of a check that failed.
-_MARKED = re.compile(r"(?-i:\d +EE +\d).*(?:%|\bcheck\b|\b[mu]s/|\bETA\b)")
+_MARKED = re.compile(r"(?:^|\d +)EE +\d.*(?:%|\bcheck\b|\b[mu]s/|\bETA\b)|(?:^|\d +)EE +\d{3}")
 _MAY = re.compile(r"\b(?:known to|may|might|can|could|leads? to|leading to)\b.{0,80}\b(?:wrong|incorrect)\b", re.IGNORECASE)
 # Java, .NET, Python, C++ and JavaScript name the type of an exception, and then its text.
 _EXCEPTION = re.compile(
     r"(?:^|[\s\[(:'\"])((?:[A-Za-z_]\w{0,60}(?:\.|::)){0,8}[A-Z]\w{0,60}?(?:Error|Exception|Failure))(?: ?\(\w+\))?:(?: ?(\S.*)|\s*$)"
+)
+# Elixir: "** (RuntimeError) text", and the same as a value.
+_ELIXIR = re.compile(
+    r"\*\* \(((?:[A-Z]\w*\.)*[A-Z]\w*(?:Error|Exception))\) ?(\S.*)|%((?:[A-Z]\w*\.)*[A-Z]\w*(?:Error|Exception))\{.{0,60}?message: \"([^\"]+)"
 )
 _JAVA = re.compile(r"(?:^|[\s:])((?:[a-z]\w{0,40}\.){2,8}[A-Z]\w{0,60}(?:Error|Exception))\s*$")  # without a text
 
@@ -111,6 +115,13 @@ CLASSES = tuple(
             r"|\bis older than \d|compiled (?:for|with) .{0,60}(?:but|while)|built (?:for|with) .{0,60} but|\bABI\b.{0,40}mismatch"
             r"|conflicts? with|registered more than once",
             "Two versions do not fit together",
+            _next.DOCTOR,
+        ),
+        (
+            "no-device",
+            r"\bno (?:\w+ ){0,3}devices?\b(?! memory)|(?:find|found|detect\w*|see) (?:any|an?|the|no) (?:\w+ ){0,3}devices?\b"
+            r"|\bdevices? (?:is |was |are |were )?not (?:found|detected|usable|present|connected)|attach to (?:the )?device|no such device",
+            "No usable device was found",
             _next.DOCTOR,
         ),
         (
@@ -192,7 +203,7 @@ CLASSES = tuple(
 # What a line with the same words reports is no failure of the program: a level that is not of errors, a question, a plan.
 _MILD = re.compile(
     r"\bINFO\b(?!.*\b(?:FAILED|ERROR|FATAL)\b)|\bDEBUG\b|\bTRACE\b|\bNOTE\b|(?:Runtime|User|Deprecation|Future)Warning:|\(II\)"
-    r"|^\s*(?:\+\+\+|---) [ab]/|\benabled\b"
+    r"|^\s*(?:\+\+\+|---) [ab]/|(?<!be )\benabled\b"
     r"|expected while|is expected"
     r"|no \w+ (?:error|fail)|\?\s*$|fall(?:ing)? ?back"
     r"|\bNET/|\bignor(?:ed|ing)\b|\bskip(?:ped|ping)\b|\bnone found\b"
@@ -211,7 +222,17 @@ _TRIED = re.compile(
     r"|\b[Ee]rror (?P<place>(?:on|in|at|while|during|when) (?:[^.;:]|[.:](?! |$)){3,80}|[a-z]{3,20}ing [^.;:]{3,60})"
     r"|\b(?:[Nn]on-?zero|[Ee]rror|[Ff]ail\w*|[Ee]xception)\b[^.;:]{0,40}? (?P<during>while [a-z]{3,20}ing [^.;:]{3,60})"
 )
-_STATUS = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:ERR|ERROR)_([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\b")
+_STATUS = re.compile(r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:ERR|ERROR)_(?P<rest>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*))\b")
+# Of an interface that has other names, where the line says that it is a status: "failed with status HAILO_RPC_FAILED(77)".
+_NAMED_STATUS = re.compile(
+    r"(?i:\b(?:status|error|code|result|returned|reason|with|due to|fail\w*)\b(?: code| is)?)[ :=(]{1,4}"
+    r"(?P<name>[A-Z][A-Z0-9]*_(?P<rest>[A-Z0-9_]*(?:FAIL|INVALID|ERR|TIMEOUT|TIMED_OUT|NOMEM|NO_|LOST|UNSUPPORTED|NOT_|DENIED|MISMATCH|UNKNOWN"
+    r"|ABORT|FAULT|OVERFLOW|EXCEED|OUT_OF|UNAVAILABLE|BAD|ILLEGAL|WRONG|BUSY|EXHAUSTED)[A-Z0-9_]*))\b(?:\((?P<number>-?\d{1,9})\))?"
+)
+# "Executing pipeline terminate failed with status 7": what failed, without a name of code.
+_PHRASE = re.compile(
+    r"(?:^|[\]:>)|] ?)\s*([A-Za-z][\w./-]*(?: [\w./()'-]+){0,7}) (?:has |have )?(?i:fail(?:ed|s)|failure)(?=[.,;:!]|$| (?:with|in|on|at|for|after|during|due)\b)"
+)
 _JSON = re.compile(r"^[\s{,]*\"(status|state|result|outcome|error|message|reason)\"\s*:\s*\"([^\"]*\b(?i:error|fail\w*|fatal|crash\w*"
                    r"|timeout|unable|cannot|not found|denied)\b[^\"]*)\"")
 _KERNEL_LINE = re.compile(r"^\s*\[ *\d+\.\d{3,6}\]|\bkernel: ")
@@ -225,7 +246,7 @@ def read(near: Near) -> Iterator[Event]:
     if found := _JSON.search(text):
         yield replace(_event(f"{WORDS}status", f"The program reported {found[1]}: {found[2][:LONGEST]}.", text), warning=True)
         return
-    if unrecognised.is_code(text):
+    if unrecognised.is_code(text) and not _ELIXIR.search(text):
         return
     if unrecognised.leads_on(text, near):
         return
@@ -245,6 +266,9 @@ def read(near: Near) -> Iterator[Event]:
     elif found := _EXCEPTION.search(text):
         why = f": {found[2][:LONGEST].rstrip('.')}" if found[2] else ""
         yield _event(EXCEPTION, f"The program raised {found[1]}{why}.", text)
+    elif found := _ELIXIR.search(text):
+        why = (found[2] or found[4])[:LONGEST].rstrip(".:")
+        yield _event(EXCEPTION, f"The program raised {found[1] or found[3]}: {why}.", text)
     elif text.startswith("ERROR: ") and (at := next(filter(None, map(_AT.match, near.after(1))), None)):
         yield _event(EXCEPTION, f"The program reported an error in {at[1][:LONGEST]}: {text[7:LONGEST].rstrip('.')}.", text)
     elif gpu_words.names_gpu(text) and _FAILED.search(text) and not _CALM.search(text) and not _MAY.search(text):
@@ -260,9 +284,12 @@ def is_weak(kind: str) -> bool:
 
 def _in_words(text: str, said: str) -> Iterator[Event]:
     """What happened, by the words of the line alone."""
-    if found := _STATUS.search(text):  # a name says what it means: QNN_GRAPH_ERROR_INVALID_OP_CONFIG
-        what = found[1].replace("_", " ").lower()
-        event = _event(f"{WORDS}status", f"The program reported {found[0]} ({what}): {said}.", text)
+    if found := _STATUS.search(text) or _NAMED_STATUS.search(text):  # it says what it means: QNN_GRAPH_ERROR_INVALID_OP_CONFIG
+        named = found.groupdict()
+        name = named.get("name") or found[1]
+        number = f", {named['number']}" if named.get("number") else ""
+        what = named["rest"].replace("_", " ").strip().lower()
+        event = _event(f"{WORDS}status", f"The program reported {name} ({what}{number}): {said}.", text)
         yield replace(event, warning=True)
         return
     bare = without_sources(text)
@@ -281,12 +308,15 @@ def _in_words(text: str, said: str) -> Iterator[Event]:
 def _operation(text: str, said: str) -> str:
     """What failed, and the number of the error, where the line names one of them."""
     number = _NUMBER.search(text)
+    number = None if number and number[1].strip("-0x") == "" else number
     code = f" with error {number[1]}" if number else ""
     if found := _OPERATION.search(text):
         return f"reported that {found[1]} failed{code}: {said}"
     if found := _TRIED.search(text):
         where = (found["place"] or found["during"] or "").strip(" !")
-        return f"could not {found['verb'].strip(' !')}" if found["verb"] else f"reported an error {where}"
+        return f"could not {found['verb'].strip(' !:')}" if found["verb"] else f"reported an error {where}"
+    if found := _PHRASE.search(text):
+        return f"reported that {found[1].strip()} failed{code}: {said}"
     return f"reported that an operation failed{code}: {said}" if number else ""
 
 

@@ -91,7 +91,11 @@ MARKS = (
     "not permitted",
     "not linked",
     "no available",
+    "ee  ",
     " ee ",
+    "_reset",
+    "been reset",
+    "was reset",
     "not set in",
     "without an ",
     "lockup",
@@ -175,7 +179,7 @@ _BAD = re.compile(
     r"|\btruncated (?:file|data|stream|input|model|header)|\bdied\b"
     r"|\b(?:is|are|was|were) not (?:available|initiali[sz]ed|implemented|allowed|permitted|defined|loaded|ready|installed)\b"
     r"|\bnot (?:permitted|implemented|initiali[sz]ed|linked)\b"
-    r"|\bno available (?:\w+ )?memory\b|(?-i:\d +EE +\d)"
+    r"|\bno available (?:\w+ )?memory\b|(?-i:(?:^|\d +)EE +\d)"
     r"|not set in the environment|without an? \w+ (?:backend|context|device|driver)"
     r"|\boutside (?:the |of )?(?:the )?(?:grid|range|bounds|domain|limits?|memory|window|allowed|valid)|improperly\b|non-?finite"
     r"|\binfinity\b|(?-i:[A-Z0-9]_ERR_[A-Z])|\btraceback \(most|\bbuilt without\b"
@@ -183,6 +187,7 @@ _BAD = re.compile(
     r"|core dump(?:ed)?\b|minidump"
     r"|\bgiving up\b|\bunknown (?:header|error|option|argument|symbol|type|device|function|command|symbol|target)|\bconflicts? with"
     r"|watchdog.{0,60}(?:terminat|kill|recover|restart|fired|trigger)|\bundefined (?:function|name|identifier)|no response\b|\boops\b"
+    r"|\b(?:gpu|device|adapter|context) (?:has been|was) reset\b|(?-i:_CONTEXT_RESET\b)"
     r"|\bexhausted\b|\binaccessible\b|\bunreachable\b|\bfallen off\b|\bdisappeared\b|\boverheat\w*"
     r"|\b(?:screen|display|window|desktop|system|process|is|was|has) frozen\b|\babnormal\w*"
     r"|\binconsistent\b|\bunresolved\b|\bmisaligned\b|(?:does|do|did|is|are)(?: not|n't) match"
@@ -193,7 +198,7 @@ _BAD = re.compile(
 )
 # Lines with such a word that report no failure.
 _FINE = re.compile(
-    r"^\s*-- |^\s*(?:PASS(?:ED)?|OK|ok)\b[ :\[]|(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?"
+    r"^\s*at (?:async |new )?[\w$.<>/`~+\[\], ]{1,200}\(|^\s*-- |^\s*(?:PASS(?:ED)?|OK|ok)\b[ :\[]|(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?"
     r"|failures?|failed"
     r"|faults?)\s*[:=]\s*0\b"
     r"|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b|within (?:the |a )?tolerance|fall(?:ing)? ?back|CUDA focus unchanged"
