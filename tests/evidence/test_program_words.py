@@ -101,6 +101,13 @@ SAID = {
     "Error named symbol not found at line 5 in file ops.cu": ("symbol-not-found", "not found in the loaded device code"),
     "GL error at line 12: 1287": ("status-context-lost", "OpenGL reported an error: context lost"),
     "[ERR] GL_GUILTY_CONTEXT_RESET: the GPU has been reset": ("status-guilty-context-reset", "OpenGL reported an error"),
+    # what people translate around a call and its number
+    "执行 cudaMemcpyAsync 返回 700，程序崩溃": ("illegal-address", "not which launch did it"),
+    "cudaLaunchKernel devolvió el código 98": ("invalid-device-function", "no code of this kernel"),
+    "hipMalloc 오류 코드 2 가 반환됩니다": ("memory-allocation", "in hipMalloc"),
+    "clCreateBuffer a renvoyé -61": ("invalid-buffer-size", "in clCreateBuffer"),
+    "clEnqueueReadBuffer が -5 を返しました（エラー）": ("out-of-resources", "may only have noticed it"),
+    "cuMemAlloc_v2 returned 2": ("memory-allocation", "did not fit"),
     # other languages, and accelerators that are no GPU
     "** (RuntimeError) Failed to pick an algorithm for conv": ("exception", "RuntimeError: Failed to pick an algorithm for conv"),
     '%ArgumentError{message: "argument error: shape"}, [{Nx, :add},': ("exception", "ArgumentError: argument error: shape"),
@@ -134,6 +141,10 @@ QUIET = (
     "the context is destroyed at exit",
     "   at Gpu.Runtime.CudaException.ThrowIfFailed(CudaError status) in /src/a.cs:line 3",
     "glGetError() == 0",
+    "cudaMalloc 返回 0，一切正常",
+    "cudaMemcpy returned 0 after 12 us",
+    "**Descripción del error**",
+    "## Error log",
     "lspci: 01:00.0 VGA compatible controller [0300] (rev a1)",
 )
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._languages import FAILS
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import place
 from gpudx.evidence.logs._statuses import ASKED_FOR, STATUSES, event, numbered, told
@@ -74,6 +75,22 @@ MARKS = (
     "unsupported toolchain",
     "THCudaCheck",
     "CUDA-capable device",
+    "cudaMalloc",
+    "cudaMemcpy",
+    "cudaMemset",
+    "cudaLaunch",
+    "cudaStream",
+    "cudaDevice",
+    "cudaEvent",
+    "cudaFree",
+    "cudaSet",
+    "cudaHost",
+    "cuLaunch",
+    "cuMem",
+    "cuStream",
+    "cuCtx",
+    "cuModule",
+    "cuEvent",
     *TEXTS,
 )
 
@@ -82,7 +99,8 @@ _HIP = re.compile(r"\bhip|\bROCm", re.IGNORECASE)
 _NUMBER = re.compile(
     r"(?:CudaAPIError: \[|Cu(?:da)?Error\(code ?=? ?)(\d{1,4})|(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ "
     r":=#]*\(?(?:code[ :=]*)?(\d{1,3})\b|\bcuda execution failed with error (\d{1,3})\b"
-    r"|\bcuda error [A-Za-z]{1,10}\W{1,3}'(\d{1,3})'",
+    r"|\bcuda error [A-Za-z]{1,10}\W{1,3}'(\d{1,3})'"
+    rf"|(?-i:\bcu(?:da)?[A-Z]\w{{3,}})(?:\([^()]{{0,80}}\))? ?(?:returned|{FAILS})(?: ?(?:error|code|el|un|le|den|with|{FAILS}))*\W{{0,4}}(\d{{1,3}})\b",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"\bcuda (?:runtime |driver )?(?:error|failure)[:=] *(\S.*)", re.IGNORECASE)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._languages import FAILS
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import place
 from gpudx.evidence.logs._statuses import event, numbered, told
@@ -43,7 +44,7 @@ MARKS = (
     "hipCtx",
     "hipFunc",
 )
-_NUMBER = re.compile(r"(?:(?<![A-Za-z])hip[A-Z]\w+|\bHIP\b)[^\n]{0,60}?(?:error|failed|returned|code)\D{0,12}(\d{1,3})\b"
+_NUMBER = re.compile(rf"(?:(?<![A-Za-z])hip[A-Z]\w+|\bHIP\b)[^\n]{{0,60}}?(?:error|failed|returned|code|{FAILS})\D{{0,12}}(\d{{1,3}})\b"
                      r"|hipError_t\W{1,3}(\d{1,3})\b", re.IGNORECASE)
 _MIOPEN = re.compile(r"MIOpen(?:\(HIP\))?:? Error:?\s*(?:\[[^\]]*\]\s*)?(.+)")
 

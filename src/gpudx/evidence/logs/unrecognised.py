@@ -198,7 +198,7 @@ _BAD = re.compile(
 )
 # Lines with such a word that report no failure.
 _FINE = re.compile(
-    r"^\s*at (?:async |new )?[\w$.<>/`~+\[\], ]{1,200}\(|^\s*-- |^\s*(?:PASS(?:ED)?|OK|ok)\b[ :\[]|(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?"
+    r"^\s*(?:#{1,6} (?:[^\W\d]+ ?){1,6}$|\*\*[^*]{1,120}\*\*\W*$)|^\s*at (?:async |new )?[\w$.<>/`~+\[\], ]{1,200}\(|^\s*-- |^\s*(?:PASS(?:ED)?|OK|ok)\b[ :\[]|(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?"
     r"|failures?|failed"
     r"|faults?)\s*[:=]\s*0\b"
     r"|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b|within (?:the |a )?tolerance|fall(?:ing)? ?back|CUDA focus unchanged"
@@ -247,7 +247,7 @@ _RAISES = re.compile(r"(?:^|[\s.])[A-Z]\w+(?:Error|Exception|Warning): ")
 # What people write around a log.
 _PROSE = re.compile(
     r"^(?:It|I|We|My|Our|If|But|So|Then|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
-    r"|^(?:The|This|That|There|When|After)\b(?!.*[\\_<>=:])"
+    r"|^(?:The|This|That|There|When|After|El|La|Los|Las|Cuando|Al|Je|Quand|Lorsque|Der|Die|Das|Wenn|Ich)\b(?!.*[\\_<>=:])"
     r"|^(?:[A-Z]?[a-z'-]+,? ){6,}[a-z'-]+[.?]$"
 )
 _CALM = re.compile(
