@@ -15,6 +15,7 @@ from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event, Role
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import place
+from gpudx.evidence.logs._statuses import without_conditions
 from gpudx.evidence.logs._sticky import sticky
 
 FORMAT = "gpu-status"
@@ -287,6 +288,7 @@ def read(near: Near) -> Iterator[Event]:
     text = near.text
     if codelike(text) or "retrieve symbol" in text:  # a function of the driver that was looked up, and not called
         return
+    text = without_conditions(text)
     name = _named(text) or _named(" ".join((*reversed(near.before(3)), text)) if "failed with code 7" in text else "")
     if name and not _FINE.search(name):
         yield _event(name, place(text) or _call(text))

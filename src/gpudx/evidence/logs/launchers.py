@@ -120,7 +120,7 @@ _LIMIT = re.compile(r"DUE TO TIME LIMIT|(?:job|test|step) .{0,40}(?:time ?limit|
 _MEMORY = re.compile(r"OOMKilled|oom[-_]kill|Out[- ]Of[- ]Memory|DUE TO MEMORY|node running low on memory", re.IGNORECASE)
 _DEVICE = re.compile(r"\b(?:GPU|CUDA|VRAM|device memory)\b")
 _CODE = re.compile(
-    r"(?:exit(?:ed)?(?:\s*(?:with|on))?\s*(?:code|status|value)?|exitcode|exit_code|ExitCode|exit status|non-zero exit status"
+    r"(?:exit(?:ed)?(?:\s*(?:with|on))?\s*(?:code|status|value)?\s?\[?|exitcode|exit_code|ExitCode|exit status|non-zero exit status"
     r"|return(?:ed)? code|(?:program|process|command) failed with error code)\s*[:=]?\s*\(?(0x[0-9a-fA-F]{8}|-?\d{1,20})\b",
     re.IGNORECASE,
 )
@@ -176,6 +176,10 @@ WINDOWS = {
     0xC0000005: "an access violation",
     0xC0000409: "a stack buffer overrun or abort",
     0xC00000FD: "a stack overflow",
+    0xC0000094: "an integer division by zero",
+    0xC000001D: "an illegal instruction",
+    0xC0000374: "damaged heap memory",
+    0xC0000142: "a DLL that could not be started",
 }
 
 

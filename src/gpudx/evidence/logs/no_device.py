@@ -103,6 +103,9 @@ MARKS = (
     "was compiled with",
     "required nvenc",
     "or newer",
+    "disabled (",
+    "no healthy",
+    "unhealthy devices",
 )
 _GPU = r"(?:OpenCL|CUDA|HIP|ROCm|GPU|NVIDIA|AMD|Vulkan|SYCL|Level Zero|WebGPU|Metal|graphics)"
 _FILES = "kfd|dri|nvidia|kgsl|mali|dxg|accel|davinci|nvhost|nvmap|galcore|pvr"  # of devices
@@ -152,6 +155,8 @@ _PATTERNS = (
         r"|found no nvidia driver",
         "The NVIDIA driver does not answer",
     ),
+    (rf"\b{_GPU}\b.{{0,30}}\bdisabled \((?:no|failed|unable|not|cannot|could)\b[^()]{{0,60}}\)", "The program goes on without a device"),
+    (r"no healthy devices|cannot allocate unhealthy devices", "The scheduler has no healthy device"),
     (
         r"Insufficient (?:nvidia|amd|gpu)\S*gpu|nvidia\.com/gpu.{0,40}(?:insufficient|unavailable)|No GPU resources?",
         "The scheduler has no free GPU",

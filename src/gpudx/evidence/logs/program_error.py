@@ -54,7 +54,7 @@ _DIFFERS = re.compile(
     re.IGNORECASE,
 )
 # GpuOwl and its relatives write EE in the place of OK in the line of a check that failed.
-_MARKED = re.compile(r"(?:^|\d +)EE +\d.*(?:%|\bcheck\b|\b[mu]s/|\bETA\b)|(?:^|\d +)EE +\d{3}")
+MARKED = re.compile(r"(?:^|\d +)EE +\d.*(?:%|\bcheck\b|\b[mu]s/|\bETA\b)|(?:^|\d +)EE +\d{3}")
 _MAY = re.compile(r"\b(?:known to|may|might|can|could|leads? to|leading to)\b.{0,80}\b(?:wrong|incorrect)\b", re.IGNORECASE)
 # Java, .NET, Python, C++ and JavaScript name the type of an exception, and then its text.
 _EXCEPTION = re.compile(
@@ -77,6 +77,13 @@ _FAILED = re.compile(
 CLASSES = tuple(
     (kind, re.compile(words, re.IGNORECASE), means, command)
     for kind, words, means, command in (
+        (
+            "wrong-order",
+            r"\bmust (?:first )?be (?:called|set|created|initiali[sz]ed|done|allocated|bound) (?:first|before|prior)|\bcalled (?:illegally"
+            r"|too early|too late|out of order)|\b(?:should|must) (?:not|never) be called\b|\bwithout (?:first )?(?:calling|having called)\b",
+            "A call was made in an order or a state in which it is not allowed",
+            _next.RECORD,
+        ),
         (
             "not-permitted",
             r"permission denied|access (?:is |was )?denied|not permitted|\bEACCES\b|\bEPERM\b|unauthori[sz]ed|forbidden|not allowed",
@@ -101,7 +108,7 @@ CLASSES = tuple(
         ),
         (
             "timed-out",
-            r"timed[ -]?out|\btime-?out(?![\w-]| ?[=:(]? ?\d)|\bhang(?:s|ed|ing)?\b|\bhung\b|\bstuck\b|\bstalled\b|\blockup\b|not respond"
+            r"timed[ -]?out|exceeded (?:\w+ ){0,3}time limit|time limit (?:was |has been )?exceeded|\btime-?out(?![\w-]| ?[=:(]? ?\d)|\bhang(?:s|ed|ing)?\b|\bhung\b|\bstuck\b|\bstalled\b|\blockup\b|not respond"
             r"|no response|deadlock"
             r"|watchdog|giving up|no progress",
             "Something did not finish in time",
@@ -233,6 +240,7 @@ _NAMED_STATUS = re.compile(
 _PHRASE = re.compile(
     r"(?:^|[\]:>)|] ?)\s*([A-Za-z][\w./-]*(?: [\w./()'-]+){0,7}) (?:has |have )?(?i:fail(?:ed|s)|failure)(?=[.,;:!]|$| (?:with|in|on|at|for|after|during|due)\b)"
 )
+_OS_ERROR = re.compile(r"\b([A-Z][a-z]+(?: [\w/-]+){0,6}) \(os error \d+\)")  # Rust
 _JSON = re.compile(r"^[\s{,]*\"(status|state|result|outcome|error|message|reason)\"\s*:\s*\"([^\"]*\b(?i:error|fail\w*|fatal|crash\w*"
                    r"|timeout|unable|cannot|not found|denied)\b[^\"]*)\"")
 _KERNEL_LINE = re.compile(r"^\s*\[ *\d+\.\d{3,6}\]|\bkernel: ")
@@ -259,7 +267,7 @@ def read(near: Near) -> Iterator[Event]:
         return
     elif _NAN.search(text):
         yield _event("result-not-finite", f"The program found NaN or infinite values in its data: {said}.", text, _next.INVESTIGATE)
-    elif _MARKED.search(text) or (_DIFFERS.search(text) and not _MAY.search(text)):
+    elif MARKED.search(text) or (_DIFFERS.search(text) and not _MAY.search(text)):
         yield _event("result-differs", f"The program's own check found a wrong result: {said}.", text, _next.INVESTIGATE)
     elif found := _JAVA.search(text):
         yield _event(EXCEPTION, f"The program raised {found[1]}.", text)
@@ -293,6 +301,9 @@ def _in_words(text: str, said: str) -> Iterator[Event]:
         yield replace(event, warning=True)
         return
     bare = without_sources(text)
+    system = _OS_ERROR.search(bare)  # what the system answered says more than the words around it
+    if system and any(words.search(system[1]) for _, words, _, _ in CLASSES):
+        bare = system[1]
     for kind, words, means, command in CLASSES:
         if words.search(bare):
             step = _next.DMESG if _KERNEL_LINE.search(text) else command

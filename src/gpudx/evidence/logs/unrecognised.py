@@ -92,6 +92,20 @@ MARKS = (
     "not linked",
     "no available",
     "ee  ",
+    "returned -",
+    "returns -",
+    "ret=-",
+    "ret -",
+    "ret = -",
+    "ret: -",
+    "rc=-",
+    "rc -",
+    "rc = -",
+    "err=-",
+    "err = -",
+    "err: -",
+    "errno",
+    "critical",
     " ee ",
     "_reset",
     "been reset",
@@ -188,6 +202,7 @@ _BAD = re.compile(
     r"|\bgiving up\b|\bunknown (?:header|error|option|argument|symbol|type|device|function|command|symbol|target)|\bconflicts? with"
     r"|watchdog.{0,60}(?:terminat|kill|recover|restart|fired|trigger)|\bundefined (?:function|name|identifier)|no response\b|\boops\b"
     r"|\b(?:gpu|device|adapter|context) (?:has been|was) reset\b|(?-i:_CONTEXT_RESET\b)"
+    r"|\b(?:ret(?:urn(?:ed|s))?|rc|err(?:no)?)(?: code| value)?[ :=(]{1,3}-[1-9]\d{0,9}\b(?![.\d])|(?-i:\bCRITICAL\b)|[\[<|(] ?critical ?[\]>|)]"
     r"|\bexhausted\b|\binaccessible\b|\bunreachable\b|\bfallen off\b|\bdisappeared\b|\boverheat\w*"
     r"|\b(?:screen|display|window|desktop|system|process|is|was|has) frozen\b|\babnormal\w*"
     r"|\binconsistent\b|\bunresolved\b|\bmisaligned\b|(?:does|do|did|is|are)(?: not|n't) match"
