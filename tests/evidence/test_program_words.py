@@ -110,6 +110,18 @@ SAID = {
         "program-not-supported", "not supported",
     ),
     "read_tile: ioctl returned -22": ("program-operation-failed", "failed with error -22"),
+    "DP-1: Atomic commit failed (pageflip): Device or resource busy": ("program-busy", "in use by another program"),
+    "ERROR: clBuildProgram: error": ("build-failed", "could not be compiled or linked"),
+    "failed to create cufft plan": ("object-not-created", "could not be created"),
+    "vce: encoder stopped responding": ("device-hang", "did not finish in time"),
+    "ERROR: No supported SDL_GPU backend found!": ("no-device", "could not be used"),
+    "Could not create graphics pipeline state! Error Code: bad value. (0x80070057)": ("status-invalid-argument", "E_INVALIDARG"),
+    "runc: error running hook: exit status 1, stderr: nvidia-container-cli: mount error: stat failed: /usr/lib/libcuda.so.1: no such file": (
+        "no-device", "The container tool",
+    ),
+    "NRT:init Unable to determine the version of the Neuron Driver. Please check the package.": ("gpu-failure", "does not say which"),
+    " ETOT/eV : nan": ("result-not-finite", "NaN or infinite"),
+    " error with DSYSV": ("program-operation-failed", "an error with DSYSV"),
     # a number of CUDA and HIP that no other interface has, beside a word like "kernel"
     "Exception: Error invoking kernel: Invalid error code (716)": ("misaligned-address", "error 716 of CUDA and HIP"),
     "CUDA error at lib/ops.cu:7 code=77(<unknown>)": ("illegal-address", "cudaErrorIllegalAddress, 700"),
@@ -157,6 +169,12 @@ QUIET = (
     "the context is destroyed at exit",
     "   at Gpu.Runtime.CudaException.ThrowIfFailed(CudaError status) in /src/a.cs:line 3",
     "glGetError() == 0",
+    "Unable to register cuFFT factory: Attempting to register factory for plugin cuFFT when one has already been registered",
+    "Info: Total files 0 | Changed 0 | Failed 0",
+    "NCCL_ASYNC_ERROR_HANDLING: 1",
+    "TIMEOUT(ms): 1800000",
+    "I1025 02:10:08.005792       1 health.go:151] Skipping non-nvmlEventTypeXidCriticalError event: {EventType:2}",
+    "NCCL INFO comm 0x5a3404663cb0 rank 0 nranks 1 - Abort COMPLETE",
     "CPU hash: 09e91e4c4c\nGPU hash: 09E91E4C4C",
     "CPU time: 4123\nGPU time: 8",
     "Testing: md5 [OpenCL]... PASS",
@@ -188,6 +206,13 @@ def test_quiet_lines(line: str) -> None:
 @pytest.mark.parametrize("log", [log for log, (kind, _) in SAID.items() if kind.startswith(("program-", "check-", "call-", "library-"))])
 def test_words_blame_nothing(log: str) -> None:
     assert all(entry.status == "inconclusive" and entry.guilty is None for entry in explained(log).diagnosis)
+
+
+@pytest.mark.parametrize(
+    "line", ["Can't use GPU pipeline with CPU physics. Changing pipeline to 'CPU'.", "Cannot read file as JSON, trying as text", "* CUDA disabled (no devices)"]
+)
+def test_what_a_program_does_without_is_no_error(line: str) -> None:
+    assert all(one.severity != "error" for one in findings(line))
 
 
 def test_words_are_left_out_beside_what_says_more() -> None:

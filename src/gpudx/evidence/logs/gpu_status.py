@@ -213,7 +213,7 @@ OPENGL = (
 FIRST_GL = 0x500
 # HRESULT of winerror.h, as programs of Direct3D print it.
 _HRESULT = re.compile(r"\b(?:0x)?(80070057|8007000e|80070005|80004001|80004002|80004005)\b", re.IGNORECASE)
-_OF_DIRECT3D = re.compile(r"d3d|dxgi|direct3d|directx|directml|\bdml|hresult", re.IGNORECASE)
+_OF_DIRECT3D = re.compile(r"d3d|dxgi|direct3d|directx|directml|\bdml|hresult|pipeline state|swap ?chain", re.IGNORECASE)
 HRESULTS = {
     "80070057": ("E_INVALIDARG", "invalid argument"),
     "8007000e": ("E_OUTOFMEMORY", "out of memory"),

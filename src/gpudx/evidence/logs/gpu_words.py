@@ -28,7 +28,7 @@ MOST_READ = 10_000
 # What runs models and is no GPU.
 _ACCELERATORS = (
     r"(?-i:\bTT_[A-Z])|\btt[_-](?:metal|throw)\b|rknn|rknpu|hailo|edge ?tpu|\btpu\b|\bqaic|popart|poplar|(?-i:\bsyn[A-Z]\w{3,})|\bhpu\b"
-    r"|\bneuron(?:core|x|_rt)\w*|\bnrt_\w+|\bvpu\b|\bqnn|snpe|hexagon"
+    r"|\bneuron(?:core|x|_rt)\w*|\bneuron (?:driver|device|runtime)|\bNRT\b|\bnrt_\w+|\bvpu\b|\bqnn|snpe|hexagon"
 )
 # Words of GPUs that are no part of other words: quicker to look for than the pattern below, which has the rest.
 _PLAIN = ("rocm", "opencl", "sycl", "vulkan", "nvidia", "amdgpu", "radeon", "tensorrt", "cudnn", "miopen", "nccl", "wgpu", "directml")
@@ -37,7 +37,7 @@ SUBJECT = re.compile(
     r"|(?-i:\bcl[A-Z]\w{4,})|sycl"
     r"|level[-_ ]?zero"
     r"|vulkan|(?-i:\bvk[A-Z]\w{4,})|\b[ex]?gpus?\b|(?-i:(?:gpu|GPU|Gpu)[A-Z_])|[_ ]gpu|nvenc|nvdec|cuvid|vaapi|vdpau"
-    r"|qsv\b|nvidia|amdgpu|\bkfd\b|radeon"
+    r"|qsv\b|\bvce\b|(?-i:\bAMF)|nvidia|amdgpu|\bkfd\b|radeon"
     r"|omptarget|accelerator|device ?(?:memory|allocation)|video memory|\bvram\b|graphics (?:memory|device|adapter|card)|tensorrt"
     r"|\btrt\b|cudnn|(?<![a-z])(?:lib)?(?:(?:cu|hip|roc)(?:blas|fft|solver|sparse|rand|tensor|rtc)|nv(?:rtc|jpeg|jitlink))"
     r"|miopen|rocblas|hipblas|nccl|\brccl\b|oneccl|onednn|\bxpu\b|directml|webgpu|wgpu|\bmetal\b|(?-i:\bMTL[A-Z]\w+)"
@@ -188,7 +188,7 @@ CLASSES = (
     ),
     _class(
         "device-hang",
-        r"timed[ -]?out|time-?out(?![\w-]| ?[=:(]? ?\d)|\bhangs?\b|\bhung\b|\bstuck\b|not respond(?:ing)?|no progress"
+        r"timed[ -]?out|time-?out(?![\w-]| ?[=:(]? ?\d)|\bhangs?\b|\bhung\b|\bstuck\b|(?:not|stopped) respond(?:ing)?|no progress"
         r"|deadlock|watchdog",
         "report",
         "hang",
@@ -233,7 +233,7 @@ CLASSES = (
     ),
     _class(
         "build-failed",
-        r"(?:fail\w*|error|unable|could not)\b.{0,60}\b(?:compil\w+|build\w*|link\w*|jit)\b.{0,60}\b(?:kernel|program"
+        r"\bcl(?:Build|Compile|Link)Program\W{1,4}(?:error|fail)|(?:fail\w*|error|unable|could not)\b.{0,60}\b(?:compil\w+|build\w*|link\w*|jit)\b.{0,60}\b(?:kernel|program"
         r"|module|shader|ptx|code|source"
         r"|pipeline)|(?:compil\w+|build\w*|link\w*)\b.{0,60}\b(?:kernel|program|module|shader|ptx"
         r"|pipeline)\b.{0,60}\b(?:fail|error)",
@@ -246,7 +246,7 @@ CLASSES = (
         "no-device",
         r"(?:device|gpu|driver|cuda|hip|opencl|adapter|platform|runtime)s?\b.{0,20}\b(?:(?:could not|couldn't|can(?:not|'t)) be "
         r"(?:initiali[sz]ed|opened|started|loaded|found|detected|created)|failed to (?:initiali[sz]e|start|load|open)\W*(?:$|\())|\bno "
-        r"(?:\w+ ){0,3}(?:devices?|gpus?|adapters?|platforms?|accelerators?|encoders?|card)\b|(?:device|gpu"
+        r"(?:\w+ ){0,3}(?:devices?|gpus?|adapters?|platforms?|accelerators?|encoders?|card|\w*backend found)\b|(?:device|gpu"
         r"|driver|platform|adapter)s?\b"
         r".{0,30}\bnot (?:found|available|present|detected|visible|usable|initiali[sz]ed)|(?:device|gpu|driver|cuda|adapter|platform)s? "
         r"(?:\w+ ){0,2}unavailable|cannot open shared object"
@@ -270,7 +270,7 @@ CLASSES = (
         rf"{_FAIL}\b.{{0,40}}\b(?:initiali[sz]\w*|init|(?:re)?creat\w*|set ?up|start|acquire|get|map|bind|import"
         rf"|export)\b.{{0,80}}\b(?<![/\\])"
         r"(?:stream|queue|module|surface|pipeline|texture|swap ?chain|rtv|buffer|image|sampler|fence|semaphore|event|heap|kernel"
-        r"|program)s?\b",
+        r"|program|plan)s?\b",
         "refusal",
         "failed-call",
         _next.RECORD,

@@ -185,6 +185,8 @@ WINDOWS = {
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
+    if "nvidia-container-cli:" in text:  # the exit status is that of the tool, and its message says more
+        return
     if found := _TERMINATE.search(text):
         what = f"an exception of type {found[1]} that was not caught" if found[1] else "std::terminate"
         said = next((line.strip() for line in near.after(1) if "what():" in line), "")

@@ -34,7 +34,7 @@ _SCALE = re.compile(r"\bgrad\w*[ -]overflow|overflow detected|overflow!.{0,60}lo
 SMALLEST = "Gradients were NaN or infinite even at the smallest loss scale, and the program gave up."
 _SCALE_END = re.compile(r"loss scale (?:is )?already at minimum|minimum loss scale reached", re.IGNORECASE)
 _NAN = re.compile(
-    r"(?:\bnan\b[\s,;]+){2}|^(?:[-+]?[\d.]+(?:e[-+]?\d+)? ){2,40}(?:nan|[-+]?inf(?:inity)?)\b|\b(?:loss|grad_?norm|energy|score"
+    r"(?:\bnan\b[\s,;]+){2}|^\s*[\w/().-]{2,40}(?: [\w/().-]{1,40}){0,3} ?[:=] ?[-+]?nan\b(?!\w)|^(?:[-+]?[\d.]+(?:e[-+]?\d+)? ){2,40}(?:nan|[-+]?inf(?:inity)?)\b|\b(?:loss|grad_?norm|energy|score"
     r"|ppl|perplexity)\W{1,3}(?:nan|-?inf)\b|"
     r"\b(?:is|are|was|were|became|becomes|contains?|found|has|have|got|detected|returned|produced|with|to|loss[ =:]+)\s+(?:an? )?"
     r"(?:NaNs?|infs?|infinity|non-?finite)\b|\b(?:NaNs?|non-?finite|infinite) (?:values?|loss|gradients?|grads?|found|detected|"
@@ -108,7 +108,7 @@ CLASSES = tuple(
         ),
         (
             "timed-out",
-            r"timed[ -]?out|exceeded (?:\w+ ){0,3}time limit|time limit (?:was |has been )?exceeded|\btime-?out(?![\w-]| ?[=:(]? ?\d)|\bhang(?:s|ed|ing)?\b|\bhung\b|\bstuck\b|\bstalled\b|\blockup\b|not respond"
+            r"timed[ -]?out|exceeded (?:\w+ ){0,3}time limit|time limit (?:was |has been )?exceeded|\btime-?out(?![\w-]| ?[=:(]? ?\d)|\bhang(?:s|ed|ing)?\b|\bhung\b|\bstuck\b|\bstalled\b|\blockup\b|(?:not|stopped) respond"
             r"|no response|deadlock"
             r"|watchdog|giving up|no progress",
             "Something did not finish in time",
@@ -159,6 +159,12 @@ CLASSES = tuple(
             r"|without an? \w+ (?:backend|context|device|driver)|incompatible|not compatible",
             "Something is not supported or not available here",
             _next.DOCTOR,
+        ),
+        (
+            "busy",
+            r"resource busy|resource temporarily unavailable|\b(?:is|are|was|already) (?:busy|in use)\b|\bEBUSY\b",
+            "Something is in use by another program, or is not done yet",
+            _next.RECORD,
         ),
         (
             "not-started",
@@ -226,7 +232,7 @@ _OPERATION = re.compile(
 _TRIED = re.compile(
     r"(?:^|[\]:>)|] ?)\s*(?:[Ff]ailed to|FAILED to|[Uu]nable to|[Cc]ould(?: not|n't)|[Cc]annot|[Cc]an't)"
     r" (?P<verb>[a-z]+ (?:[^.;]|[.](?=\w)){2,80})"
-    r"|\b[Ee]rror (?P<place>(?:on|in|at|while|during|when) (?:[^.;:]|[.:](?! |$)){3,80}|[a-z]{3,20}ing [^.;:]{3,60})"
+    r"|\b[Ee]rror (?P<place>(?:on|in|at|with|while|during|when) (?:[^.;:]|[.:](?! |$)){3,80}|[a-z]{3,20}ing [^.;:]{3,60})"
     r"|\b(?:[Nn]on-?zero|[Ee]rror|[Ff]ail\w*|[Ee]xception)\b[^.;:]{0,40}? (?P<during>while [a-z]{3,20}ing [^.;:]{3,60})"
 )
 _STATUS = re.compile(r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:ERR|ERROR)_(?P<rest>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*))\b")
@@ -238,7 +244,7 @@ _NAMED_STATUS = re.compile(
 )
 # "Executing pipeline terminate failed with status 7": what failed, without a name of code.
 _PHRASE = re.compile(
-    r"(?:^|[\]:>)|] ?)\s*([A-Za-z][\w./-]*(?: [\w./()'-]+){0,7}) (?:has |have )?(?i:fail(?:ed|s)|failure)(?=[.,;:!]|$| (?:with|in|on|at|for|after|during|due)\b)"
+    r"(?:^|[\]:>)|] ?)\s*([A-Za-z][\w./-]*(?: [\w./()'-]+){0,7}) (?:has |have )?(?i:fail(?:ed|s)|failure)(?=[.,;:!]|$| \(| (?:with|in|on|at|for|after|during|due)\b)"
 )
 _OS_ERROR = re.compile(r"\b([A-Z][a-z]+(?: [\w/-]+){0,6}) \(os error \d+\)")  # Rust
 _JSON = re.compile(r"^[\s{,]*\"(status|state|result|outcome|error|message|reason)\"\s*:\s*\"([^\"]*\b(?i:error|fail\w*|fatal|crash\w*"
@@ -280,7 +286,8 @@ def read(near: Near) -> Iterator[Event]:
     elif text.startswith("ERROR: ") and (at := next(filter(None, map(_AT.match, near.after(1))), None)):
         yield _event(EXCEPTION, f"The program reported an error in {at[1][:LONGEST]}: {text[7:LONGEST].rstrip('.')}.", text)
     elif gpu_words.names_gpu(text) and _FAILED.search(text) and not _CALM.search(text) and not _MAY.search(text):
-        yield _event(FAILURE, f"The GPU software reported a failure, and the line does not say which: {said}.", text)
+        event = _event(FAILURE, f"The GPU software reported a failure, and the line does not say which: {said}.", text)
+        yield replace(event, warning=unrecognised.goes_on(text))
     elif not unrecognised.is_prose(text) and not _MILD.search(text):
         yield from _in_words(text, said)
 

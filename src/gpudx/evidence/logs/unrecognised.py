@@ -215,7 +215,8 @@ _BAD = re.compile(
 _FINE = re.compile(
     r"^\s*(?:#{1,6} (?:[^\W\d]+ ?){1,6}$|\*\*[^*]{1,120}\*\*\W*$)|^\s*at (?:async |new )?[\w$.<>/`~+\[\], ]{1,200}\(|^\s*-- |^\s*(?:PASS(?:ED)?|OK|ok)\b[ :\[]|(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?"
     r"|failures?|failed"
-    r"|faults?)\s*[:=]\s*0\b"
+    r"|faults?)\s*[:=]?\s*0\b(?![.x])|\bhas already been registered\b|(?:^|\] ?)Skipping\b|\bNCCL INFO comm\b"
+    r"|(?-i:^\s*(?!\S*(?:ERR(?:OR)?|FAIL\w*|CODE|STATUS)\s*[:=])(?:[A-Z0-9]+(?:_[A-Z0-9]+)+|[A-Z]+\(\w+\))\s*[:=]\s*\S*\s*$)"
     r"|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b|within (?:the |a )?tolerance|fall(?:ing)? ?back|CUDA focus unchanged"
     r"|^=+ (?:(?:ERROR|LEAK|RACECHECK) SUMMARY|Target application returned)"
     r"|\(EE\) error, \(NI\)|\(unknown line\)|^\s*unknown function \(ip:"
@@ -259,6 +260,9 @@ _HAPPENED = re.compile(
 )
 # An exception says what happened in its first sentence; what to do is in the next ones.
 _RAISES = re.compile(r"(?:^|[\s.])[A-Z]\w+(?:Error|Exception|Warning): ")
+_GOES_ON = re.compile(
+    r"\bfall(?:ing|s)? ?back\b|\b(?:changing|switching|reverting)\b.{1,40}\bto\b|\binstead\b|, (?:re)?trying\b|\bcontinuing\b", re.IGNORECASE
+)
 # What people write around a log.
 _PROSE = re.compile(
     r"^(?:It|I|We|My|Our|If|But|So|Then|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
@@ -305,8 +309,14 @@ def is_calm(text: str) -> bool:
 
 def is_advice(text: str) -> bool:
     """Does a line only say what may happen, or what to do then?"""
-    said = text.partition(". ")[0] if _RAISES.search(text) else text
+    first = text.partition(". ")[0]
+    said = first if _RAISES.search(text) or _bad(first) else text
     return bool(_ADVICE.search(_NUMBERED.sub(" ", said))) and not _HAPPENED.search(said)
+
+
+def goes_on(text: str) -> bool:
+    """Does a line say what the program does in place of what it could not do?"""
+    return bool(_GOES_ON.search(text))
 
 
 def is_code(text: str) -> bool:
