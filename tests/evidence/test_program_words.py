@@ -119,7 +119,7 @@ SAID = {
     "runc: error running hook: exit status 1, stderr: nvidia-container-cli: mount error: stat failed: /usr/lib/libcuda.so.1: no such file": (
         "no-device", "The container tool",
     ),
-    "NRT:init Unable to determine the version of the Neuron Driver. Please check the package.": ("gpu-failure", "does not say which"),
+    "NRT:init Unable to determine the version of the Neuron Driver. Please check the package.": ("no-device", "The accelerator or the software"),
     " ETOT/eV : nan": ("result-not-finite", "NaN or infinite"),
     " error with DSYSV": ("program-operation-failed", "an error with DSYSV"),
     # a number of CUDA and HIP that no other interface has, beside a word like "kernel"
