@@ -123,6 +123,22 @@ CLASSES = (
         _next.HEALTH,
         "The device reported a fault of its memory",
     ),
+    _class(
+        "device-faulty",
+        r"\bfaulty\b",
+        "refusal",
+        "",
+        _next.HEALTH,
+        "A test of the device, or of its memory, found it faulty",
+    ),
+    _class(
+        "process-not-started",
+        r"\bGPU process (?:launch failed|is(?:n't| not) usable)",
+        "refusal",
+        "",
+        _next.DOCTOR,
+        "The browser could not start the process that uses the GPU",
+    ),
     # The word "kernel" means Linux here.
     _class(
         "driver-not-installed",

@@ -38,7 +38,7 @@ _NAN = re.compile(
     r"|ppl|perplexity)\W{1,3}(?:nan|-?inf)\b|"
     r"\b(?:is|are|was|were|became|becomes|contains?|found|has|have|got|detected|returned|produced|with|to|loss[ =:]+)\s+(?:an? )?"
     r"(?:NaNs?|infs?|infinity|non-?finite)\b|\b(?:NaNs?|non-?finite|infinite) (?:values?|loss|gradients?|grads?|found|detected|"
-    r"encountered|energy|in)\b|\bnot-a-number generated\b",
+    r"encountered|energy|in)\b|\bnot-a-number generated\b|\bnans? (?:or|and) infs?\b",
     re.IGNORECASE,
 )
 _DIFFERS = re.compile(
@@ -127,7 +127,7 @@ CLASSES = tuple(
         (
             "no-device",
             r"\bno (?:\w+ ){0,3}devices?\b(?! memory)|(?:find|found|detect\w*|see) (?:any|an?|the|no) (?:\w+ ){0,3}devices?\b"
-            r"|\bdevices? (?:is |was |are |were )?not (?:found|detected|usable|present|connected)|attach to (?:the )?device|no such device",
+            r"|\b(?:device|camera|sensor|adapter|card|gpu)s? (?:is |was |are |were )?not (?:found|detected|usable|present|connected)|attach to (?:the )?device|no such device",
             "No usable device was found",
             _next.DOCTOR,
         ),
@@ -159,6 +159,13 @@ CLASSES = tuple(
             r"|without an? \w+ (?:backend|context|device|driver)|incompatible|not compatible",
             "Something is not supported or not available here",
             _next.DOCTOR,
+        ),
+        (
+            "errors-counted",
+            r"\berrors[ :=]{1,3}(?:0 - )*-?[1-9]\d*(?: - -?\d+)*\b(?![.\d])|\btotal errors?[ :=]{1,3}(?:0x0*)?[1-9a-f]|\b[1-9]\d* errors? (?:found|detected)"
+            r"|\berrors? found\b",
+            "The program counted errors",
+            _next.RECORD,
         ),
         (
             "busy",

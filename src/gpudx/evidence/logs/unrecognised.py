@@ -106,6 +106,8 @@ MARKS = (
     "err: -",
     "errno",
     "critical",
+    "faulty",
+    "reported problems",
     " ee ",
     "_reset",
     "been reset",
@@ -202,6 +204,7 @@ _BAD = re.compile(
     r"|\bgiving up\b|\bunknown (?:header|error|option|argument|symbol|type|device|function|command|symbol|target)|\bconflicts? with"
     r"|watchdog.{0,60}(?:terminat|kill|recover|restart|fired|trigger)|\bundefined (?:function|name|identifier)|no response\b|\boops\b"
     r"|\b(?:gpu|device|adapter|context) (?:has been|was) reset\b|(?-i:_CONTEXT_RESET\b)"
+    r"|\bfaulty\b|\bundefined value|\breported problems\b|\berrors[ :=]{1,3}(?:0 - )*-?[1-9]\d*\b(?![.\d])"
     r"|\b(?:ret(?:urn(?:ed|s))?|rc|err(?:no)?)(?: code| value)?[ :=(]{1,3}-[1-9]\d{0,9}\b(?![.\d])|(?-i:\bCRITICAL\b)|[\[<|(] ?critical ?[\]>|)]"
     r"|\bexhausted\b|\binaccessible\b|\bunreachable\b|\bfallen off\b|\bdisappeared\b|\boverheat\w*"
     r"|\b(?:screen|display|window|desktop|system|process|is|was|has) frozen\b|\babnormal\w*"
@@ -215,7 +218,7 @@ _BAD = re.compile(
 _FINE = re.compile(
     r"^\s*(?:#{1,6} (?:[^\W\d]+ ?){1,6}$|\*\*[^*]{1,120}\*\*\W*$)|^\s*at (?:async |new )?[\w$.<>/`~+\[\], ]{1,200}\(|^\s*-- |^\s*(?:PASS(?:ED)?|OK|ok)\b[ :\[]|(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?"
     r"|failures?|failed"
-    r"|faults?)\s*[:=]?\s*0\b(?![.x])|\bhas already been registered\b|(?:^|\] ?)Skipping\b|\bNCCL INFO comm\b"
+    r"|faults?)\s*[:=]?\s*0(?: - 0)*\b(?![.x]| - )|\bhas already been registered\b|(?:^|\] ?)Skipping\b|\bNCCL INFO comm\b"
     r"|(?-i:^\s*(?!\S*(?:ERR(?:OR)?|FAIL\w*|CODE|STATUS)\s*[:=])(?:[A-Z0-9]+(?:_[A-Z0-9]+)+|[A-Z]+\(\w+\))\s*[:=]\s*\S*\s*$)"
     r"|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b|within (?:the |a )?tolerance|fall(?:ing)? ?back|CUDA focus unchanged"
     r"|^=+ (?:(?:ERROR|LEAK|RACECHECK) SUMMARY|Target application returned)"
