@@ -58,7 +58,7 @@ MARKED = re.compile(r"(?:^|\d +)EE +\d.*(?:%|\bcheck\b|\b[mu]s/|\bETA\b)|(?:^|\d
 _MAY = re.compile(r"\b(?:known to|may|might|can|could|leads? to|leading to)\b.{0,80}\b(?:wrong|incorrect)\b", re.IGNORECASE)
 # Java, .NET, Python, C++ and JavaScript name the type of an exception, and then its text.
 _EXCEPTION = re.compile(
-    r"(?:^|[\s\[(:'\"])((?:[A-Za-z_]\w{0,60}(?:\.|::)){0,8}[A-Z]\w{0,60}?(?:Error|Exception|Failure))(?: ?\(\w+\))?:(?: ?(\S.*)|\s*$)"
+    r"(?:^|[\s\[(:'\"])((?:[A-Za-z_]\w{0,60}(?:\.|::)){0,8}[A-Z]\w{0,60}?(?:Error|Exception|Failure)|(?:[A-Za-z_]\w{0,60}\.){1,8}(?:Error|Exception))(?: ?\(\w+\))?:(?: ?(\S.*)|\s*$)"
 )
 # Elixir: "** (RuntimeError) text", and the same as a value.
 _ELIXIR = re.compile(
@@ -108,7 +108,7 @@ CLASSES = tuple(
         ),
         (
             "timed-out",
-            r"timed[ -]?out|exceeded (?:\w+ ){0,3}time limit|time limit (?:was |has been )?exceeded|\btime-?out(?![\w-]| ?[=:(]? ?\d)|\bhang(?:s|ed|ing)?\b|\bhung\b|\bstuck\b|\bstalled\b|\blockup\b|(?:not|stopped) respond"
+            r"timed[ -]?out|超时|タイムアウト|시간 초과|exceeded (?:\w+ ){0,3}time limit|time limit (?:was |has been )?exceeded|\btime-?out(?![\w-]| ?[=:(]? ?\d)|\bhang(?:s|ed|ing)?\b|\bhung\b|\bstuck\b|\bstalled\b|\blockup\b|(?:not|stopped) respond"
             r"|no response|deadlock"
             r"|watchdog|giving up|no progress",
             "Something did not finish in time",
@@ -133,7 +133,8 @@ CLASSES = tuple(
         ),
         (
             "part-missing",
-            r"not found|no such (?:file|element|device|module|library|symbol)|does ?n.t exist|do(?:es)? not exist|cannot open shared object"
+            r"not found|\bnot exists?\b|not registered|未找到|找不到|見つかりません|찾을 수 없|nicht (?:gefunden|finden|geladen)|introuvable"
+            r"|не найден|no such (?:file|element|device|module|library|symbol)|does ?n.t exist|do(?:es)? not exist|cannot open shared object"
             r"|(?:cannot|can't|could ?n.t|could not|unable to|failed to) (?:locate|open|load|import|resolve|access|stat|find "
             r".{0,60}(?:file|librar|module|symbol|header|package|command|executable|path|driver|plugin|device|kernel|\\.so|\\.dll))\b"
             r"|\bmissing\b"
@@ -154,7 +155,7 @@ CLASSES = tuple(
         ),
         (
             "not-supported",
-            r"not (?:currently |yet )?supported|unsupported|does ?n.t support|not implemented|unimplemented|not available|unavailable"
+            r"not (?:currently |yet )?supported|不支持|지원되지|nicht unterstützt|unsupported|does ?n.t support|not implemented|unimplemented|not available|unavailable"
             r"|built without|not provided"
             r"|without an? \w+ (?:backend|context|device|driver)|incompatible|not compatible",
             "Something is not supported or not available here",
@@ -198,6 +199,12 @@ CLASSES = tuple(
             _next.RECORD,
         ),
         (
+            "not-converged",
+            r"\b(?:not|n't|never) converged?\b|\bdiverged\b|\blost atoms\b",
+            "A computation did not converge, or left what is physical",
+            _next.INVESTIGATE,
+        ),
+        (
             "index-out-of-range",
             r"\bind(?:ex|ices)\b.{0,60}\bout[- ]of[- ](?:bounds|range)|\bout[- ]of[- ](?:bounds|range)\b"
             r".{0,40}\b(?:index|indexing|array|subscript)",
@@ -214,8 +221,14 @@ CLASSES = tuple(
         ),
         (
             "exception",
-            r"\bexception\b|\btraceback\b|\bbacktrace\b|unhandled|uncaught",
+            r"\bexception\b|\btraceback\b|\bbacktrace\b|unhandled|uncaught|异常",
             "The program reported an exception",
+            _next.RECORD,
+        ),
+        (
+            "failed",
+            r"错误|失败|失敗|エラー|오류|실패|无法|できません|\bno se p(?:udo|uede)\b|\bfall[oó]\b|\bfehler\b|\bне удалось|\bошибка",
+            "The program reported a failure",
             _next.RECORD,
         ),
     )

@@ -175,6 +175,39 @@ MARKS = (
     "fallo",
     "fehler",
     "ошибка",
+    "未找到",
+    "找不到",
+    "超时",
+    "无法",
+    "不支持",
+    "异常",
+    "見つかりません",
+    "できません",
+    "タイムアウト",
+    "찾을 수 없",
+    "시간 초과",
+    "지원되지",
+    "no se p",
+    "nicht ",
+    "introuvable",
+    "не удалось",
+    "не найден",
+    "not exist",
+    "n't exist",
+    "not registered",
+    "not usable",
+    "n't usable",
+    "not valid",
+    "unusable",
+    "is not a function",
+    "no space left",
+    "impossible to",
+    "refusing to",
+    "bailing out",
+    "exiting ",
+    "converge",
+    "lost atoms",
+    "bug:",
 )
 MOST_READ = 4000
 _BAD = re.compile(
@@ -211,7 +244,12 @@ _BAD = re.compile(
     r"|\binconsistent\b|\bunresolved\b|\bmisaligned\b|(?:does|do|did|is|are)(?: not|n't) match"
     r"|(?-i:-E(?:IO|INVAL|NOMEM|NODEV|NOENT|NOSPC|BUSY|FAULT|TIME(?:DOUT)?|PERM|ACCES)\b)"
     r"|not enough|insufficient|not compatible|incompatible|call returned [1-9]"
-    r"|^\s*(?:\S+ +){0,9}#\d+ +(?:pc |0x)|错误|失败|崩溃|エラー|失敗|오류|실패|fallo|fehler|ошибка",
+    r"|^\s*(?:\S+ +){0,9}#\d+ +(?:pc |0x)|错误|失败|崩溃|エラー|失敗|오류|실패|fallo|fehler|ошибка"
+    r"|未找到|找不到|超时|无法|不支持|异常|見つかりません|できません|タイムアウト|찾을 수 없|시간 초과|지원되지"
+    r"|\bno se p(?:udo|uede)\b|\bnicht (?:gefunden|finden|geladen|unterstützt|gültig|möglich)|\bintrouvable\b|\bне (?:удалось|найден)"
+    r"|\bnot exists?\b|n't exist\b|\bnot (?:registered|usable|valid)\b|n't usable\b|\bunusable\b|\bis not a function\b|\bno space left\b"
+    r"|\bimpossible to\b|\brefusing to\b|\bbailing out\b|\bexiting (?:due to|because)|\b(?:not|n't|never) converged?\b|\bdiverged\b|\blost atoms\b"
+    r"|(?-i:\bBUG: )|\.(?-i:Error|Exception): ",
     re.IGNORECASE,
 )
 # Lines with such a word that report no failure.
@@ -270,7 +308,7 @@ _GOES_ON = re.compile(
 _PROSE = re.compile(
     r"^(?:It|I|We|My|Our|If|But|So|Then|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
     r"|^(?:The|This|That|There|When|After|El|La|Los|Las|Cuando|Al|Je|Quand|Lorsque|Der|Die|Das|Wenn|Ich)\b(?!.*[\\_<>=:])"
-    r"|^(?:[A-Z]?[a-z'-]+,? ){6,}[a-z'-]+[.?]$"
+    r"|^(?:[A-Z]?[a-z'-]+,? ){6,}[a-z'-]+[.?]$|请问|怎么|如何|为什么|ですか|でしょうか|어떻게|인가요|¿"
 )
 _CALM = re.compile(
     r"^I\d{4} \d\d:\d\d:|^\[?(?:INFO|DEBUG|TRACE)\b|\blevel=(?:info|debug)\b|\bNCCL INFO\b|^[ID]/\w|^\d\d-\d\d [\d:.]+ +\d+ +\d+ [ID] "
