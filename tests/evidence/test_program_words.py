@@ -116,10 +116,10 @@ SAID = {
     "vce: encoder stopped responding": ("device-hang", "did not finish in time"),
     "ERROR: No supported SDL_GPU backend found!": ("no-device", "could not be used"),
     "Could not create graphics pipeline state! Error Code: bad value. (0x80070057)": ("status-invalid-argument", "E_INVALIDARG"),
-    "runc: error running hook: exit status 1, stderr: nvidia-container-cli: mount error: stat failed: /usr/lib/libcuda.so.1: no such file": (
+    "runc: error running hook: exit status 1, stderr: nvidia-container-cli: mount error: stat failed: /lib/libcuda.so.1: no such file": (
         "no-device", "The container tool",
     ),
-    "NRT:init Unable to determine the version of the Neuron Driver. Please check the package.": ("no-device", "The accelerator or the software"),
+    "NRT:init Unable to determine the version of the Neuron Driver. Please check the package.": ("no-device", "The accelerator or"),
     " ETOT/eV : nan": ("result-not-finite", "NaN or infinite"),
     " error with DSYSV": ("program-operation-failed", "an error with DSYSV"),
     # tools that test devices, and the device manager of Windows
@@ -141,7 +141,7 @@ SAID = {
     "video.Error: operator (): expects 8 input planes": ("exception", "video.Error: operator ()"),
     "./run.sh: line 2: 20506 Terminated              solve -n 3 > out": ("process-ended", "SIGTERM"),
     "app.service: Main process exited, code=dumped, status=11/SEGV": ("process-ended", "by SIGSEGV"),
-    '  Binary file "/usr/lib/libc.so.6", at PyEval_Run+0x11c [0x7785]\n  Binary file "/usr/lib/libc.so.6", at PyObject_Call+0x1e [0x7786]': (
+    '  Binary file "/usr/lib/libc.so.6", at PyEval_Run+0x1 [0x7785]\n  Binary file "/usr/lib/libc.so.6", at PyObject_Call+0x1e [0x7786]': (
         "host-stack", "without the reason",
     ),
     "MIOpen(HIP): Error [BuildHip] HIPRTC status = HIPRTC_ERROR_COMPILATION (6), source file: conv.cpp": ("miopen-error", "MIOpen failed"),
@@ -240,7 +240,12 @@ def test_words_blame_nothing(log: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["Can't use GPU pipeline with CPU physics. Changing pipeline to 'CPU'.", "Cannot read file as JSON, trying as text", "* CUDA disabled (no devices)"]
+    "line",
+    [
+        "Can't use GPU pipeline with CPU physics. Changing pipeline to 'CPU'.",
+        "Cannot read file as JSON, trying as text",
+        "* CUDA disabled (no devices)",
+    ],
 )
 def test_what_a_program_does_without_is_no_error(line: str) -> None:
     assert all(one.severity != "error" for one in findings(line))

@@ -6,4 +6,7 @@ FAILS = (
     "|renvo[iy]\\w*|retourn\\w*|échou\\w*|erreur|liefert\\w*|gab\\b|c[óo]digo|fehler\\w*|fehlgeschlagen|ошибк\\w*|вернул\\w*|falhou|fallit\\w*"
 )
 # What stands before a command in a report.
-RUNS = "재현|실행|명령|命令|运行|執行|执行|复现|コマンド|実行|再現|[Cc]omando|[Ee]jecut\\w*|[Ll]anc\\w+|[Aa]usgeführt|[Bb]efehl|[Rr]un(?:ning)?|[Rr]eproduce\\w*"
+RUNS = (
+    "재현|실행|명령|命令|运行|執行|执行|复现|コマンド|実行|再現"
+    "|[Cc]omando|[Ee]jecut\\w*|[Ll]anc\\w+|[Aa]usgeführt|[Bb]efehl|[Rr]un(?:ning)?|[Rr]eproduce\\w*"
+)

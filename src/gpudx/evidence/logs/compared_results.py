@@ -16,7 +16,10 @@ from gpudx.evidence.logs._near import Near
 
 FORMAT = "compared-results"
 GENERIC = 3
-MARKS = (" NG", "NG ", "[NG]", " KO", "KO ", "[KO]", " EE", "EE ", "[EE]", "NOK", " BAD", "BAD ", "[BAD]", "✗", "✘", "✖", "❌", "GPU ", "gpu ")
+MARKS = (
+    " NG", "NG ", "[NG]", " KO", "KO ", "[KO]", " EE", "EE ", "[EE]",
+    "NOK", " BAD", "BAD ", "[BAD]", "✗", "✘", "✖", "❌", "GPU ", "gpu ",
+)
 MOST_READ = 4000
 NEAR, MOST_WORDS, LONGEST = 12, 30, 120
 WRONG, CROSSES = frozenset(("NG", "KO", "EE", "NOK", "BAD")), frozenset("✗✘✖❌")

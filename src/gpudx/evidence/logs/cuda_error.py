@@ -100,7 +100,8 @@ _NUMBER = re.compile(
     r"(?:CudaAPIError: \[|Cu(?:da)?Error\(code ?=? ?)(\d{1,4})|(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ "
     r":=#]*\(?(?:code[ :=]*)?(\d{1,3})\b|\bcuda execution failed with error (\d{1,3})\b"
     r"|\bcuda error [A-Za-z]{1,10}\W{1,3}'(\d{1,3})'"
-    rf"|(?-i:\bcu(?:da)?[A-Z]\w{{3,}})(?:\([^()]{{0,80}}\))? ?(?:returned|{FAILS})(?: ?(?:error|code|el|un|le|den|with|{FAILS}))*\W{{0,4}}(\d{{1,3}})\b",
+    rf"|(?-i:\bcu(?:da)?[A-Z]\w{{3,}})(?:\([^()]{{0,80}}\))? ?(?:returned|{FAILS})(?: ?(?:error|code|el|un|le|den|with"
+    rf"|{FAILS}))*\W{{0,4}}(\d{{1,3}})\b",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"\bcuda (?:runtime |driver )?(?:error|failure)[:=] *(\S.*)", re.IGNORECASE)

@@ -206,7 +206,8 @@ NUMBERS |= {
     for step, name in enumerate(names.split())
 } | {str(0x7FFFFFFE): "ZE_RESULT_ERROR_UNKNOWN"}
 # OpenGL numbers: glcorearb.h. Programs print them in decimal or in hexadecimal.
-_GL_NUMBER = re.compile(r"\b(?:Open)?GL (?:[Ee]rror|ERROR)\b.{0,60}?\b(0x0?50[0-7]|128[0-7])\b|\bglGetError\b.{0,40}?\b(0x0?50[0-7]|128[0-7])\b")
+_GL_NUMBER = re.compile(r"\b(?:Open)?GL (?:[Ee]rror|ERROR)\b.{0,60}?\b(0x0?50[0-7]|128[0-7])\b"
+    r"|\bglGetError\b.{0,40}?\b(0x0?50[0-7]|128[0-7])\b")
 OPENGL = (
     "INVALID_ENUM INVALID_VALUE INVALID_OPERATION STACK_OVERFLOW STACK_UNDERFLOW OUT_OF_MEMORY INVALID_FRAMEBUFFER_OPERATION CONTEXT_LOST"
 ).split()

@@ -249,7 +249,8 @@ CLASSES = (
     ),
     _class(
         "build-failed",
-        r"\bcl(?:Build|Compile|Link)Program\W{1,4}(?:error|fail)|(?:fail\w*|error|unable|could not)\b.{0,60}\b(?:compil\w+|build\w*|link\w*|jit)\b.{0,60}\b(?:kernel|program"
+        r"\bcl(?:Build|Compile|Link)Program\W{1,4}(?:error|fail)|(?:fail\w*|error|unable|could not)\b.{0,60}\b(?:compil\w+"
+        r"|build\w*|link\w*|jit)\b.{0,60}\b(?:kernel|program"
         r"|module|shader|ptx|code|source"
         r"|pipeline)|(?:compil\w+|build\w*|link\w*)\b.{0,60}\b(?:kernel|program|module|shader|ptx"
         r"|pipeline)\b.{0,60}\b(?:fail|error)",

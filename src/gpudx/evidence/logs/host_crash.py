@@ -129,7 +129,8 @@ _ADDRESS = re.compile(
     r"(?:fault addr(?:ess)?|si_addr|Fault Address|violation (?:read|writ)ing(?: location)?)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE
 )
 _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
-DRIVER = re.compile(r"libOpenCL|common_clang|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libigc|libpocl|qCLDrv|pipe_\w+\.so|\w+_dri\.so"
+DRIVER = re.compile(r"libOpenCL|common_clang|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libigc|libpocl|qCLDrv"
+    r"|pipe_\w+\.so|\w+_dri\.so"
                      r"|libnvidia|amdocl|igdrcl|radeonsi|libvulkan_", re.IGNORECASE)
 _COMPILER = re.compile(r"llvm|clang|[Cc]ompile|SelectionDAG|spirv", re.IGNORECASE)
 _JAVA = re.compile(r"^#?\s*[CJVjv]  ?\[(\S+?)\]")  # "Problematic frame" of the Java runtime

@@ -125,7 +125,8 @@ _CODE = re.compile(
     re.IGNORECASE,
 )
 _SIGNAL = re.compile(
-    r"\b(?:signal:? |signal |status=)(\d{1,2})(?:/[A-Z]{3,5})?\b|\b(SIG(?:SEGV|ABRT|KILL|TERM|BUS|FPE|ILL))\b|signal: (\w[\w ]+)", re.IGNORECASE
+    r"\b(?:signal:? |signal |status=)(\d{1,2})(?:/[A-Z]{3,5})?\b|\b(SIG(?:SEGV|ABRT|KILL|TERM|BUS|FPE|ILL))\b"
+    r"|signal: (\w[\w ]+)", re.IGNORECASE
 )
 _POSSIBLE = re.compile(r"\b(?:potential|possible|likely) (?:root )?causes?\b|\bor other unexpected\b", re.IGNORECASE)
 # Builds that end with the exit status of a tool, as setuptools, pip, ninja and cmake report it.
@@ -142,7 +143,8 @@ _FRAME = re.compile(
     r"^\W{0,6}#\d+ \| \S+\(\S*\+0x|^(?:\[\d+\] )?\W{0,4}#\d+ +(?:0x[0-9a-f]+ in )?[\w:~<>?@.]+ \(.*(?:\) (?:at|from) \S|,\s*$)"
     r"|^\s*\S+\.(?:dylib|framework)\s+\S.*(?:\(|::|_)|\"symbolLocation\":\d+"
     r"|^\s*frame #\d+: \S|^\s*#\d+ +0x[0-9a-f]+ in \S|^\s*\S*/\S+\(\S*\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]"
-    r"|^\s*Binary file \"[^\"]{1,200}\", at \S*\+0x[0-9a-f]+ \[0x|^\W{0,4}(?:\d+: |[0-9A-F]{16,32} )?[\w.-]+\.(?:dll|exe|sys)!\S+|^\s*#\d+ +0x[0-9a-f]{8,16} \S+ \(\S+ \+ 0x"
+    r"|^\s*Binary file \"[^\"]{1,200}\", at \S*\+0x[0-9a-f]+ \[0x|^\W{0,4}(?:\d+: |[0-9A-F]{16,32} )?[\w.-]+\.(?:dll|exe"
+    r"|sys)!\S+|^\s*#\d+ +0x[0-9a-f]{8,16} \S+ \(\S+ \+ 0x"
 )
 MOST_FRAMES = 12
 _PYTHON = re.compile(r"^(?:.{0,80}[\])] )?\s*File \"[^\"]+\", line \d+, in \S")

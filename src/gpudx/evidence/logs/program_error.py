@@ -34,7 +34,8 @@ _SCALE = re.compile(r"\bgrad\w*[ -]overflow|overflow detected|overflow!.{0,60}lo
 SMALLEST = "Gradients were NaN or infinite even at the smallest loss scale, and the program gave up."
 _SCALE_END = re.compile(r"loss scale (?:is )?already at minimum|minimum loss scale reached", re.IGNORECASE)
 _NAN = re.compile(
-    r"(?:\bnan\b[\s,;]+){2}|^\s*[\w/().-]{2,40}(?: [\w/().-]{1,40}){0,3} ?[:=] ?[-+]?nan\b(?!\w)|^(?:[-+]?[\d.]+(?:e[-+]?\d+)? ){2,40}(?:nan|[-+]?inf(?:inity)?)\b|\b(?:loss|grad_?norm|energy|score"
+    r"(?:\bnan\b[\s,;]+){2}|^\s*[\w/().-]{2,40}(?: [\w/().-]{1,40}){0,3} ?[:=] ?[-+]?nan\b(?!\w)"
+    r"|^(?:[-+]?[\d.]+(?:e[-+]?\d+)? ){2,40}(?:nan|[-+]?inf(?:inity)?)\b|\b(?:loss|grad_?norm|energy|score"
     r"|ppl|perplexity)\W{1,3}(?:nan|-?inf)\b|"
     r"\b(?:is|are|was|were|became|becomes|contains?|found|has|have|got|detected|returned|produced|with|to|loss[ =:]+)\s+(?:an? )?"
     r"(?:NaNs?|infs?|infinity|non-?finite)\b|\b(?:NaNs?|non-?finite|infinite) (?:values?|loss|gradients?|grads?|found|detected|"
@@ -58,11 +59,13 @@ MARKED = re.compile(r"(?:^|\d +)EE +\d.*(?:%|\bcheck\b|\b[mu]s/|\bETA\b)|(?:^|\d
 _MAY = re.compile(r"\b(?:known to|may|might|can|could|leads? to|leading to)\b.{0,80}\b(?:wrong|incorrect)\b", re.IGNORECASE)
 # Java, .NET, Python, C++ and JavaScript name the type of an exception, and then its text.
 _EXCEPTION = re.compile(
-    r"(?:^|[\s\[(:'\"])((?:[A-Za-z_]\w{0,60}(?:\.|::)){0,8}[A-Z]\w{0,60}?(?:Error|Exception|Failure)|(?:[A-Za-z_]\w{0,60}\.){1,8}(?:Error|Exception))(?: ?\(\w+\))?:(?: ?(\S.*)|\s*$)"
+    r"(?:^|[\s\[(:'\"])((?:[A-Za-z_]\w{0,60}(?:\.|::)){0,8}[A-Z]\w{0,60}?(?:Error|Exception|Failure)"
+    r"|(?:[A-Za-z_]\w{0,60}\.){1,8}(?:Error|Exception))(?: ?\(\w+\))?:(?: ?(\S.*)|\s*$)"
 )
 # Elixir: "** (RuntimeError) text", and the same as a value.
 _ELIXIR = re.compile(
-    r"\*\* \(((?:[A-Z]\w*\.)*[A-Z]\w*(?:Error|Exception))\) ?(\S.*)|%((?:[A-Z]\w*\.)*[A-Z]\w*(?:Error|Exception))\{.{0,60}?message: \"([^\"]+)"
+    r"\*\* \(((?:[A-Z]\w*\.)*[A-Z]\w*(?:Error|Exception))\) ?(\S.*)|%((?:[A-Z]\w*\.)*[A-Z]\w*(?:Error"
+    r"|Exception))\{.{0,60}?message: \"([^\"]+)"
 )
 _JAVA = re.compile(r"(?:^|[\s:])((?:[a-z]\w{0,40}\.){2,8}[A-Z]\w{0,60}(?:Error|Exception))\s*$")  # without a text
 
@@ -80,7 +83,8 @@ CLASSES = tuple(
         (
             "wrong-order",
             r"\bmust (?:first )?be (?:called|set|created|initiali[sz]ed|done|allocated|bound) (?:first|before|prior)|\bcalled (?:illegally"
-            r"|too early|too late|out of order)|\b(?:should|must) (?:not|never) be called\b|\bwithout (?:first )?(?:calling|having called)\b",
+            r"|too early|too late|out of order)|\b(?:should|must) (?:not|never) be called\b|\bwithout (?:first )?(?:calling"
+            r"|having called)\b",
             "A call was made in an order or a state in which it is not allowed",
             _next.RECORD,
         ),
@@ -108,7 +112,8 @@ CLASSES = tuple(
         ),
         (
             "timed-out",
-            r"timed[ -]?out|超时|タイムアウト|시간 초과|exceeded (?:\w+ ){0,3}time limit|time limit (?:was |has been )?exceeded|\btime-?out(?![\w-]| ?[=:(]? ?\d)|\bhang(?:s|ed|ing)?\b|\bhung\b|\bstuck\b|\bstalled\b|\blockup\b|(?:not|stopped) respond"
+            r"timed[ -]?out|超时|タイムアウト|시간 초과|exceeded (?:\w+ ){0,3}time limit|time limit (?:was |has been )?exceeded"
+            r"|\btime-?out(?![\w-]| ?[=:(]? ?\d)|\bhang(?:s|ed|ing)?\b|\bhung\b|\bstuck\b|\bstalled\b|\blockup\b|(?:not|stopped) respond"
             r"|no response|deadlock"
             r"|watchdog|giving up|no progress",
             "Something did not finish in time",
@@ -127,14 +132,17 @@ CLASSES = tuple(
         (
             "no-device",
             r"\bno (?:\w+ ){0,3}devices?\b(?! memory)|(?:find|found|detect\w*|see) (?:any|an?|the|no) (?:\w+ ){0,3}devices?\b"
-            r"|\b(?:device|camera|sensor|adapter|card|gpu)s? (?:is |was |are |were )?not (?:found|detected|usable|present|connected)|attach to (?:the )?device|no such device",
+            r"|\b(?:device|camera|sensor|adapter|card|gpu)s? (?:is |was |are |were )?not (?:found|detected|usable|present"
+            r"|connected)|attach to (?:the )?device|no such device",
             "No usable device was found",
             _next.DOCTOR,
         ),
         (
             "part-missing",
-            r"not found|\bnot exists?\b|not registered|未找到|找不到|見つかりません|찾을 수 없|nicht (?:gefunden|finden|geladen)|introuvable"
-            r"|не найден|no such (?:file|element|device|module|library|symbol)|does ?n.t exist|do(?:es)? not exist|cannot open shared object"
+            r"not found|\bnot exists?\b|not registered|未找到|找不到|見つかりません|찾을 수 없|nicht (?:gefunden|finden"
+            r"|geladen)|introuvable"
+            r"|не найден|no such (?:file|element|device|module|library|symbol)|does ?n.t exist|do(?:es)? not exist"
+            r"|cannot open shared object"
             r"|(?:cannot|can't|could ?n.t|could not|unable to|failed to) (?:locate|open|load|import|resolve|access|stat|find "
             r".{0,60}(?:file|librar|module|symbol|header|package|command|executable|path|driver|plugin|device|kernel|\\.so|\\.dll))\b"
             r"|\bmissing\b"
@@ -155,7 +163,8 @@ CLASSES = tuple(
         ),
         (
             "not-supported",
-            r"not (?:currently |yet )?supported|不支持|지원되지|nicht unterstützt|unsupported|does ?n.t support|not implemented|unimplemented|not available|unavailable"
+            r"not (?:currently |yet )?supported|不支持|지원되지|nicht unterstützt|unsupported|does ?n.t support|not implemented"
+            r"|unimplemented|not available|unavailable"
             r"|built without|not provided"
             r"|without an? \w+ (?:backend|context|device|driver)|incompatible|not compatible",
             "Something is not supported or not available here",
@@ -163,7 +172,8 @@ CLASSES = tuple(
         ),
         (
             "errors-counted",
-            r"\berrors[ :=]{1,3}(?:0 - )*-?[1-9]\d*(?: - -?\d+)*\b(?![.\d])|\btotal errors?[ :=]{1,3}(?:0x0*)?[1-9a-f]|\b[1-9]\d* errors? (?:found|detected)"
+            r"\berrors[ :=]{1,3}(?:0 - )*-?[1-9]\d*(?: - -?\d+)*\b(?![.\d])|\btotal errors?[ :=]{1,3}(?:0x0*)?[1-9a-f]"
+            r"|\b[1-9]\d* errors? (?:found|detected)"
             r"|\berrors? found\b",
             "The program counted errors",
             _next.RECORD,
@@ -264,7 +274,8 @@ _NAMED_STATUS = re.compile(
 )
 # "Executing pipeline terminate failed with status 7": what failed, without a name of code.
 _PHRASE = re.compile(
-    r"(?:^|[\]:>)|] ?)\s*([A-Za-z][\w./-]*(?: [\w./()'-]+){0,7}) (?:has |have )?(?i:fail(?:ed|s)|failure)(?=[.,;:!]|$| \(| (?:with|in|on|at|for|after|during|due)\b)"
+    r"(?:^|[\]:>)|] ?)\s*([A-Za-z][\w./-]*(?: [\w./()'-]+){0,7}) (?:has |have )?(?i:fail(?:ed|s)|failure)(?=[.,;:!]|$| \("
+    r"| (?:with|in|on|at|for|after|during|due)\b)"
 )
 _OS_ERROR = re.compile(r"\b([A-Z][a-z]+(?: [\w/-]+){0,6}) \(os error \d+\)")  # Rust
 _JSON = re.compile(r"^[\s{,]*\"(status|state|result|outcome|error|message|reason)\"\s*:\s*\"([^\"]*\b(?i:error|fail\w*|fatal|crash\w*"

@@ -104,7 +104,8 @@ _ALONE = re.compile(
 )
 # "Testing: md5 [OpenCL]... FAILED (cmp_all(0))": the runner's own reason stands behind it.
 _TESTING = re.compile(
-    r"^\s*(?:Testing|Checking|Verifying|Self[- ]?test(?:ing)?|Benchmarking):? +(?P<name>\S.{1,78}?) ?\.{2,} ?(?:FAIL(?:ED)?|ERROR|Error)\b,? ?"
+    r"^\s*(?:Testing|Checking|Verifying|Self[- ]?test(?:ing)?|Benchmarking):? +(?P<name>\S.{1,78}?) ?\.{2,} ?(?:FAIL(?:ED)?"
+    r"|ERROR|Error)\b,? ?"
     r"(?P<why>[^\n]{0,60})"
 )
 _LIST = re.compile(r"[Tt]he following tests (?:have )?(?i:failed)")

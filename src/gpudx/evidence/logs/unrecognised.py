@@ -238,7 +238,8 @@ _BAD = re.compile(
     r"|watchdog.{0,60}(?:terminat|kill|recover|restart|fired|trigger)|\bundefined (?:function|name|identifier)|no response\b|\boops\b"
     r"|\b(?:gpu|device|adapter|context) (?:has been|was) reset\b|(?-i:_CONTEXT_RESET\b)"
     r"|\bfaulty\b|\bundefined value|\breported problems\b|\berrors[ :=]{1,3}(?:0 - )*-?[1-9]\d*\b(?![.\d])"
-    r"|\b(?:ret(?:urn(?:ed|s))?|rc|err(?:no)?)(?: code| value)?[ :=(]{1,3}-[1-9]\d{0,9}\b(?![.\d])|(?-i:\bCRITICAL\b)|[\[<|(] ?critical ?[\]>|)]"
+    r"|\b(?:ret(?:urn(?:ed|s))?|rc|err(?:no)?)(?: code| value)?[ :=(]{1,3}-[1-9]\d{0,9}\b(?![.\d])|(?-i:\bCRITICAL\b)"
+    r"|[\[<|(] ?critical ?[\]>|)]"
     r"|\bexhausted\b|\binaccessible\b|\bunreachable\b|\bfallen off\b|\bdisappeared\b|\boverheat\w*"
     r"|\b(?:screen|display|window|desktop|system|process|is|was|has) frozen\b|\babnormal\w*"
     r"|\binconsistent\b|\bunresolved\b|\bmisaligned\b|(?:does|do|did|is|are)(?: not|n't) match"
@@ -248,13 +249,15 @@ _BAD = re.compile(
     r"|未找到|找不到|超时|无法|不支持|异常|見つかりません|できません|タイムアウト|찾을 수 없|시간 초과|지원되지"
     r"|\bno se p(?:udo|uede)\b|\bnicht (?:gefunden|finden|geladen|unterstützt|gültig|möglich)|\bintrouvable\b|\bне (?:удалось|найден)"
     r"|\bnot exists?\b|n't exist\b|\bnot (?:registered|usable|valid)\b|n't usable\b|\bunusable\b|\bis not a function\b|\bno space left\b"
-    r"|\bimpossible to\b|\brefusing to\b|\bbailing out\b|\bexiting (?:due to|because)|\b(?:not|n't|never) converged?\b|\bdiverged\b|\blost atoms\b"
+    r"|\bimpossible to\b|\brefusing to\b|\bbailing out\b|\bexiting (?:due to|because)|\b(?:not|n't|never) converged?\b"
+    r"|\bdiverged\b|\blost atoms\b"
     r"|(?-i:\bBUG: )|\.(?-i:Error|Exception): ",
     re.IGNORECASE,
 )
 # Lines with such a word that report no failure.
 _FINE = re.compile(
-    r"^\s*(?:#{1,6} (?:[^\W\d]+ ?){1,6}$|\*\*[^*]{1,120}\*\*\W*$)|^\s*at (?:async |new )?[\w$.<>/`~+\[\], ]{1,200}\(|^\s*-- |^\s*(?:PASS(?:ED)?|OK|ok)\b[ :\[]|(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?"
+    r"^\s*(?:#{1,6} (?:[^\W\d]+ ?){1,6}$|\*\*[^*]{1,120}\*\*\W*$)|^\s*at (?:async |new )?[\w$.<>/`~+\[\], ]{1,200}\(|^\s*-- "
+    r"|^\s*(?:PASS(?:ED)?|OK|ok)\b[ :\[]|(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?"
     r"|failures?|failed"
     r"|faults?)\s*[:=]?\s*0(?: - 0)*\b(?![.x]| - )|\bhas already been registered\b|(?:^|\] ?)Skipping\b|\bNCCL INFO comm\b"
     r"|(?-i:^\s*(?!\S*(?:ERR(?:OR)?|FAIL\w*|CODE|STATUS)\s*[:=])(?:[A-Z0-9]+(?:_[A-Z0-9]+)+|[A-Z]+\(\w+\))\s*[:=]\s*\S*\s*$)"
@@ -302,7 +305,8 @@ _HAPPENED = re.compile(
 # An exception says what happened in its first sentence; what to do is in the next ones.
 _RAISES = re.compile(r"(?:^|[\s.])[A-Z]\w+(?:Error|Exception|Warning): ")
 _GOES_ON = re.compile(
-    r"\bfall(?:ing|s)? ?back\b|\b(?:changing|switching|reverting)\b.{1,40}\bto\b|\binstead\b|, (?:re)?trying\b|\bcontinuing\b", re.IGNORECASE
+    r"\bfall(?:ing|s)? ?back\b|\b(?:changing|switching|reverting)\b.{1,40}\bto\b|\binstead\b|, (?:re)?trying\b"
+    r"|\bcontinuing\b", re.IGNORECASE
 )
 # What people write around a log.
 _PROSE = re.compile(

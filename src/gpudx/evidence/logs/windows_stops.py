@@ -53,7 +53,8 @@ MANAGER = {
     43: "the driver reported a failure of the device, and Windows stopped it",
     45: "the device is not connected",
 }
-_MANAGER = re.compile(r"\(code (10|12|31|39|43|45)\)|^(?!.*cuda).*\b(?:gpu|card|driver|device|nvidia)\b.{0,60}\b(?:error|code) (43)\b", re.IGNORECASE)
+_MANAGER = re.compile(r"\(code (10|12|31|39|43|45)\)|^(?!.*cuda).*\b(?:gpu|card|driver|device|nvidia)\b.{0,60}\b(?:error"
+    r"|code) (43)\b", re.IGNORECASE)
 # Numbers, names and meanings of bug checks: Microsoft Learn, "Bug Check Code Reference". True where the device did not answer in time.
 CHECKS = {
     0x10E: ("VIDEO_MEMORY_MANAGEMENT_INTERNAL", "the video memory manager found an error in its own data", False),
