@@ -18,6 +18,7 @@ LOUD = {
         "VIDEO_ENGINE_TIMEOUT_DETECTED (141)\nOne of the display engines failed to respond in timely fashion.\nMODULE_NAME: nvlddmkm",
         "an engine of the device did not finish its work in time (VIDEO_ENGINE_TIMEOUT_DETECTED, 0x141)",
     ),
+    "compared-results": ("copy ...... OK\nscale ..... NG", "marks a result NG, in the column in which others are marked OK"),
     "amd-log": (
         """:3:rocvirtual.cpp           :2774: 5697 us: 91 : [tid:0x7f63] ShaderName : _Z5scalePfi
 :3:hip_memory.cpp           :578 : 5698 us: 91 : [tid:0x7f63] hipMemcpy: Returned hipErrorIllegalAddress : duration: 9 us""",

@@ -87,6 +87,86 @@ SAID = {
     "ERROR: tile_config failed. Error: -1": ("program-operation-failed", "tile_config failed with error -1"),
     "Can't find valid buffer assignment": ("program-operation-failed", "could not find valid buffer assignment"),
     '[ERROR] Error on node "Stage_1(72)":': ("program-operation-failed", "an error on node"),
+    # marks that are no words, by the column in which others are right
+    "[ OK ] copy\n[ NG ] scale": ("marked-wrong", "scale"),
+    "copy_1d ...... ok\nscan_1d ...... KO": ("marked-wrong", "marks a result KO, in the column in which others are marked ok"),
+    "fft    OK\nsum    EE\nsort   OK": ("marked-wrong", "sum EE"),
+    "  ✔ reads (3ms)\n  ✗ writes (12ms)": ("marked-wrong", "marks a result ✗"),
+    "7001 OK  2000 1f2e\n7001 EE  4000 77aa": ("result-differs", "EE 4000"),
+    "EE     3000 / 7001 [ 0.10%], 1.2 ms/it; 77aa": ("result-differs", "EE 3000"),
+    "CPU hash: 09e91e4c4c\nGPU hash: d84bb4cee4": ("result-differs", "The hash that the program prints for the GPU is not that of the CPU"),
+    # runners and systems that say it in other words
+    "Testing: md5 [OpenCL]... FAILED (cmp_all(0))": ("test-failed", "The test md5 [OpenCL] failed (cmp_all(0))"),
+    " * CUDA     disabled (no devices)": ("no-device", "goes on without a device"),
+    "Pod was rejected: Allocate failed due to no healthy devices present": ("no-device", "no healthy device"),
+    "[info] App [search] exited with [-1073741676] code.": ("process-ended", "an integer division by zero"),
+    "PROCESS_NAME:  Paint.exe\nExceptionAddress: 00007ffb4213cf19 (nvoglv64!f+0x69)\n   ExceptionCode: c0000005 (Access violation)": (
+        "host-crash", "Paint.exe crashed in nvoglv64 (exception 0xc0000005, Access violation), a GPU driver",
+    ),
+    "check 'err == cudaSuccess || err == cudaErrorInvalidValue' failed in f() at a/b.cu:7": ("call-failed", "a/b.cu:7"),
+    "Error, setup must be called before calling solve": ("program-wrong-order", "an order or a state"),
+    "exceeded elapsed time limit 8423.91": ("program-timed-out", "did not finish in time"),
+    "error adding output: access failed: Error loading handles (Operation not supported (os error 95))": (
+        "program-not-supported", "not supported",
+    ),
+    "read_tile: ioctl returned -22": ("program-operation-failed", "failed with error -22"),
+    "DP-1: Atomic commit failed (pageflip): Device or resource busy": ("program-busy", "in use by another program"),
+    "ERROR: clBuildProgram: error": ("build-failed", "could not be compiled or linked"),
+    "failed to create cufft plan": ("object-not-created", "could not be created"),
+    "vce: encoder stopped responding": ("device-hang", "did not finish in time"),
+    "ERROR: No supported SDL_GPU backend found!": ("no-device", "could not be used"),
+    "Could not create graphics pipeline state! Error Code: bad value. (0x80070057)": ("status-invalid-argument", "E_INVALIDARG"),
+    "runc: error running hook: exit status 1, stderr: nvidia-container-cli: mount error: stat failed: /lib/libcuda.so.1: no such file": (
+        "no-device", "The container tool",
+    ),
+    "NRT:init Unable to determine the version of the Neuron Driver. Please check the package.": ("no-device", "The accelerator or"),
+    " ETOT/eV : nan": ("result-not-finite", "NaN or infinite"),
+    " error with DSYSV": ("program-operation-failed", "an error with DSYSV"),
+    # tools that test devices, and the device manager of Windows
+    "Tested 2 GPUs:\n  GPU 0: FAULTY\n  GPU 1: OK": ("device-faulty", "found it faulty"),
+    "100.0%  errors: 0 - 5242880  (WARNING!)   temps: 51 C": ("program-errors-counted", "The program counted errors"),
+    "Error found. Mode READ, total errors 0x1 out of 0x2C000000": ("program-errors-counted", "The program counted errors"),
+    "Windows has stopped this device because it has reported problems. (Code 43)": ("windows-device", "Windows stopped it (code 43)"),
+    "the GPU in the guest shows error 43": ("windows-device", "code 43"),
+    "sl::getSensorsData error: CAMERA NOT DETECTED": ("program-no-device", "No usable device"),
+    " - Detail: NaN or Inf found when solving": ("result-not-finite", "NaN or infinite"),
+    "[1:2:ERROR:process_host.cc(977)] GPU process launch failed: error_code=40": ("process-not-started", "could not start the process"),
+    # words of other languages, and of people who do not speak English well
+    "加载模型失败: 找不到文件 model.bin": ("program-part-missing", "missing or could not be loaded"),
+    "ドライバが見つかりません": ("program-part-missing", "missing or could not be loaded"),
+    "연산 시간 초과": ("program-timed-out", "did not finish in time"),
+    "No se pudo iniciar el motor": ("program-failed", "reported a failure"),
+    "layer MemoryData not exists or registered": ("program-part-missing", "missing or could not be loaded"),
+    "SCF NOT CONVERGED after 60 steps": ("program-not-converged", "did not converge"),
+    "video.Error: operator (): expects 8 input planes": ("exception", "video.Error: operator ()"),
+    "./run.sh: line 2: 20506 Terminated              solve -n 3 > out": ("process-ended", "SIGTERM"),
+    "app.service: Main process exited, code=dumped, status=11/SEGV": ("process-ended", "by SIGSEGV"),
+    '  Binary file "/usr/lib/libc.so.6", at PyEval_Run+0x1 [0x7785]\n  Binary file "/usr/lib/libc.so.6", at PyObject_Call+0x1e [0x7786]': (
+        "host-stack", "without the reason",
+    ),
+    "MIOpen(HIP): Error [BuildHip] HIPRTC status = HIPRTC_ERROR_COMPILATION (6), source file: conv.cpp": ("miopen-error", "MIOpen failed"),
+    # a number of CUDA and HIP that no other interface has, beside a word like "kernel"
+    "Exception: Error invoking kernel: Invalid error code (716)": ("misaligned-address", "error 716 of CUDA and HIP"),
+    "CUDA error at lib/ops.cu:7 code=77(<unknown>)": ("illegal-address", "cudaErrorIllegalAddress, 700"),
+    # what the runtimes call their errors, without their names
+    "Error named symbol not found at line 5 in file ops.cu": ("symbol-not-found", "not found in the loaded device code"),
+    "GL error at line 12: 1287": ("status-context-lost", "OpenGL reported an error: context lost"),
+    "[ERR] GL_GUILTY_CONTEXT_RESET: the GPU has been reset": ("status-guilty-context-reset", "OpenGL reported an error"),
+    # what people translate around a call and its number
+    "执行 cudaMemcpyAsync 返回 700，程序崩溃": ("illegal-address", "not which launch did it"),
+    "cudaLaunchKernel devolvió el código 98": ("invalid-device-function", "no code of this kernel"),
+    "hipMalloc 오류 코드 2 가 반환됩니다": ("memory-allocation", "in hipMalloc"),
+    "clCreateBuffer a renvoyé -61": ("invalid-buffer-size", "in clCreateBuffer"),
+    "clEnqueueReadBuffer が -5 を返しました（エラー）": ("out-of-resources", "may only have noticed it"),
+    "cuMemAlloc_v2 returned 2": ("memory-allocation", "did not fit"),
+    # other languages, and accelerators that are no GPU
+    "** (RuntimeError) Failed to pick an algorithm for conv": ("exception", "RuntimeError: Failed to pick an algorithm for conv"),
+    '%ArgumentError{message: "argument error: shape"}, [{Nx, :add},': ("exception", "ArgumentError: argument error: shape"),
+    "TT_FATAL: device timeout, cores never answered": ("device-hang", "Work on the accelerator"),
+    "E RKNN: failed to submit!, op id: 4, int status: 0": ("launch-failed", "earlier work may have caused it"),
+    "shutting the pipe failed with status AXL_RPC_FAILED(77)": ("program-status", "AXL_RPC_FAILED (rpc failed, 77)"),
+    "Reading the tile header failed with code 12": ("program-operation-failed", "Reading the tile header failed with error 12"),
+    "Could not find any device that meets the needs": ("program-no-device", "No usable device"),
     "ERROR 04-18 01:55:45 engine.py:400]  Lib::Initialize failed.[LINE:177]": ("program-not-started", "could not be created"),
 }  # fmt: skip
 
@@ -102,6 +182,41 @@ QUIET = (
     "Number of FAILED tests 0",
     "validation error: 0.0031",
     "Error = 1.5e-6 after 40 steps",
+    "[ NG ] alone, without a line that is right",
+    "fp16  ✓\nfp64  ✗",
+    "00000010 00 EE 12 34",
+    "copy  OK\nscale SKIP",
+    "connected to peer 700 of the kernel mailing list",
+    "Error rate of stream 719: 0.0",
+    "peer access is already enabled",
+    "the context is destroyed at exit",
+    "   at Gpu.Runtime.CudaException.ThrowIfFailed(CudaError status) in /src/a.cs:line 3",
+    "glGetError() == 0",
+    "SCF converged after 12 steps",
+    "模型加载完成",
+    "nicht mehr als 8 Threads",
+    "line 2: job Terminated normally",
+    "100.0%  proc'd: 18000 (6311 Gflop/s)   errors: 0 - 0   temps: 51 C - 45 C",
+    "GPU 1: OK",
+    "errors: 0",
+    "page 43 of the driver manual",
+    "Unable to register cuFFT factory: Attempting to register factory for plugin cuFFT when one has already been registered",
+    "Info: Total files 0 | Changed 0 | Failed 0",
+    "NCCL_ASYNC_ERROR_HANDLING: 1",
+    "TIMEOUT(ms): 1800000",
+    "I1025 02:10:08.005792       1 health.go:151] Skipping non-nvmlEventTypeXidCriticalError event: {EventType:2}",
+    "NCCL INFO comm 0x5a3404663cb0 rank 0 nranks 1 - Abort COMPLETE",
+    "CPU hash: 09e91e4c4c\nGPU hash: 09E91E4C4C",
+    "CPU time: 4123\nGPU time: 8",
+    "Testing: md5 [OpenCL]... PASS",
+    "the sum of the block returned -3.25 as before",
+    "ExceptionCode is printed by the handler",
+    "App [search] exited with [0] code.",
+    "setup: done before solve",
+    "cudaMalloc 返回 0，一切正常",
+    "cudaMemcpy returned 0 after 12 us",
+    "**Descripción del error**",
+    "## Error log",
     "lspci: 01:00.0 VGA compatible controller [0300] (rev a1)",
 )
 
@@ -122,6 +237,18 @@ def test_quiet_lines(line: str) -> None:
 @pytest.mark.parametrize("log", [log for log, (kind, _) in SAID.items() if kind.startswith(("program-", "check-", "call-", "library-"))])
 def test_words_blame_nothing(log: str) -> None:
     assert all(entry.status == "inconclusive" and entry.guilty is None for entry in explained(log).diagnosis)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Can't use GPU pipeline with CPU physics. Changing pipeline to 'CPU'.",
+        "Cannot read file as JSON, trying as text",
+        "* CUDA disabled (no devices)",
+    ],
+)
+def test_what_a_program_does_without_is_no_error(line: str) -> None:
+    assert all(one.severity != "error" for one in findings(line))
 
 
 def test_words_are_left_out_beside_what_says_more() -> None:

@@ -97,7 +97,8 @@ NEEDED = (
         "the GPU model",
         re.compile(
             r"\b(?:RTX|GTX|Tesla|Quadro|A100|H100|H200|B200|L40S?|V100|T4|MI\d{2,3}X?|Radeon|Arc|Iris|Adreno|Mali"
-            r"|gfx\d{3,4}|sm_\d{2,3}|GB?200|GeForce|Instinct|Apple M\d)",
+            r"|gfx\d{3,4}|sm_\d{2,3}|GB?200|GeForce|Instinct|Apple M\d)"
+            r"|(?:显卡|顯卡|그래픽 ?카드|グラボ|グラフィック\w*|tarjeta gráfica|GPU) ?[:：=] ?\S",
             re.IGNORECASE,
         ),
     ),
@@ -105,7 +106,7 @@ NEEDED = (
         "driver and toolkit versions",
         re.compile(
             r"driver(?: version)?\D{0,12}\d{2,4}\.\d|CUDA(?: version)?\D{0,6}1\d\.\d"
-            r"|ROCm\D{0,6}\d\.\d|cuda[_-]?1\d",
+            r"|ROCm\D{0,6}\d\.\d|cuda[_-]?1\d|(?:드라이버|驱动|驅動|ドライバー?|controlador)\D{0,12}\d{3}",
             re.IGNORECASE,
         ),
     ),
@@ -171,7 +172,7 @@ def answer(text: str, explained: Explained) -> str:
     claims = [
         (one, PROBE if _SILENT.search(one) else "")
         for one in report.sentences
-        if (_CLAIM.search(one) or _SILENT.search(one)) and not _TITLE.match(one) and one not in refuted
+        if (_CLAIM.search(one) or _SILENT.search(one)) and not (_TITLE.match(one) or one.endswith((":", "："))) and one not in refuted
     ]
     parts = (
         ("Established by the logs", list(_established(report, explained))),

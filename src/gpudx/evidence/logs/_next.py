@@ -28,6 +28,7 @@ I915 = "sudo cat /sys/class/drm/card0/error > i915-error.txt"
 WINDOWS_DEVICES = "dxdiag /t dxdiag.txt"
 MACOS = "log show --last 1h --predicate 'eventMessage CONTAINS[c] \"gpu\"'"
 SYSTEM_EVENTS = "wevtutil qe System /c:30 /rd:true /f:text"
+ACCELERATOR = "accelerator"  # of models, and no GPU: nothing of gpudx knows it
 # Interfaces that gpudx does not record, with their own switches: the Vulkan loader, Metal's and Level Zero's validation, SYCL's trace.
 OWN = {
     "vulkan": f"VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation {APP}",
@@ -37,6 +38,7 @@ OWN = {
     "sycl": f"SYCL_UR_TRACE=2 {APP}",
     "direct3d": f"PROTON_LOG=1 {APP}",
     "opengl": DMESG,
+    ACCELERATOR: DMESG,
 }
 # compute-sanitizer and CUDA_LAUNCH_BLOCKING exist on Windows, too.
 WINDOWS_CUDA = {
@@ -67,7 +69,7 @@ def fit(step: str, command: str = "", system: str = "", api: str = "") -> str:
     """A next step for this program, system and interface; "" where none is known."""
     if system == "android":
         return step if not step or step.startswith("adb ") else ANDROID
-    if step.startswith("gpudx run") and api in OWN:
+    if api in OWN and step.startswith("gpudx " if api == ACCELERATOR else "gpudx run"):
         step = OWN[api] if system != "windows" or api != "direct3d" else SYSTEM_EVENTS
     if system == "windows":
         return _on_windows(step, command or "app.exe", api)

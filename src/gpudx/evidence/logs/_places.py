@@ -15,7 +15,7 @@ _CALL = re.compile(r"\b((?:cu[A-Z]|cuda[A-Z]|hip[A-Z]|cl[A-Z])\w+) ?\(")
 _BARE = re.compile(
     r"\b((?:cuda|hip)[A-Z]\w+|cu(?:Mem|Ctx|Stream|Event|Launch|Module|Graph|Func|Init)\w*|cl[A-Z][a-z]+\w+)\b"
 )
-_NO_CALL = re.compile(r"(?:cuda|hip)(?:Error|Success)")
+_NO_CALL = re.compile(r"(?:cuda|hip)(?:Error|Success|Status\b)")
 LAST_PARTS = 2  # of a path: the rest is the machine's, not the fault's
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._languages import RUNS
 from gpudx.evidence.logs._near import Near
 
 FORMAT = "program"
@@ -70,6 +71,10 @@ MARKS = (
     "amdgpu ",
     "NVRM",
     "i915 ",
+    "`python",
+    "`./",
+    "`mpi",
+    "`srun",
 )
 MOST_READ = 5000
 MOST_COMMANDS = 200
@@ -93,7 +98,7 @@ _PROMPT = re.compile(
 )
 _STARTED = re.compile(
     r"(?:Running `|Test command: ?|executed command: ?|Command line: ?|\bCommand\W{0,3}: ?`|^(?!\+\+\+ [ab]/)\++ |Executing(?: command)?: "
-    r"?)(?P<command>[^`]{2,400})`?"
+    rf"?|(?:{RUNS})[^`\n]{{0,24}}`(?=python|\./|mpi|srun))(?P<command>[^`]{{2,400}})`?"
 )
 # A launcher's own messages begin with its name, too: "mpirun noticed that process rank 5 ...".
 _RUNNER = re.compile(r"^\s*(?P<command>(?:srun|mpirun|mpiexec|torchrun|deepspeed|accelerate launch) (?=-|\S*[./=]|python).{2,400})")

@@ -227,6 +227,14 @@ BY_CODE = {one.code: one for one in STATUSES if one.code not in ASKED_FOR}
 BY_CODE |= {old: BY_CODE[new] for old, new in {77: 700, 74: 716, 59: 710, 48: 209, 38: 100, 30: 999}.items()}
 
 
+_CONDITION = re.compile(r"[=!]= *(?:cuda(?:Success|Error)\w*|hip(?:Success|Error)\w*|(?:CUDA|CL|CUBLAS|VK)_[A-Z_]+)")
+
+
+def without_conditions(text: str) -> str:
+    """A line without what a check compared with: it names errors that were expected, and not the one that came."""
+    return _CONDITION.sub(" ", text)
+
+
 def named(text: str) -> Status | None:
     """The status whose name stands in a text."""
     return next((BY_NAME[name.lower()] for name in _NAME.findall(text) if name.lower() in BY_NAME), None)

@@ -15,7 +15,7 @@ from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
 from gpudx.evidence.logs._statuses import event as status_event
-from gpudx.evidence.logs._statuses import numbered, told
+from gpudx.evidence.logs._statuses import numbered, told, without_conditions
 
 FORMAT = "check-failed"
 GENERIC = 3  # errors that are named in such a line are read by their own formats
@@ -58,7 +58,7 @@ def read(near: Near) -> Iterator[Event]:
     if found is None:
         return
     named = found.groupdict()
-    condition = _PLACE.sub("", named.get("condition") or named.get("after") or named.get("python") or "").strip(" .")[:LONGEST]
+    condition = _PLACE.sub("", named.get("condition") or named.get("after") or named.get("python") or "").strip(" .-")[:LONGEST]
     if not condition:  # the dialog of Microsoft's C runtime has it below
         condition = next((hit[1].strip() for hit in map(_BELOW.match, near.after(8)) if hit), "")[:LONGEST]
     values = [named[side] for side in ("left", "right") if named.get(side)]
@@ -74,7 +74,7 @@ def _returned(text: str, condition: str, values: list[str], where: str) -> Event
     printed = [found[1] for found in _STATUS.finditer(text)]
     numbers = [int(one) for one in (*values, *printed) if _NUMBER.fullmatch(one) and int(one)]
     api = "hip" if _HIP.search(condition) else "cuda"
-    if "STATUS" not in condition and (status := told(text) or (numbered(numbers[0]) if numbers else None)):
+    if "STATUS" not in condition and (status := told(without_conditions(text)) or (numbered(numbers[0]) if numbers else None)):
         return status_event(status, api, where)
     code = f" {numbers[0]}" if numbers else ""
     at = f" at {where}" if where else ""

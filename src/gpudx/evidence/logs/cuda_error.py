@@ -11,11 +11,21 @@ import re
 from collections.abc import Iterator
 
 from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._languages import FAILS
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import place
-from gpudx.evidence.logs._statuses import event, numbered, told
+from gpudx.evidence.logs._statuses import ASKED_FOR, STATUSES, event, numbered, told
+from gpudx.evidence.logs.unrecognised import reads_like_a_failure
 
 FORMAT = "cuda-error"
+# What the runtimes themselves call their errors, wherever a program prints it: "Error named symbol not found at line 5".
+TEXTS = tuple(
+    text
+    for one in STATUSES
+    if one.distinct and one.group != "follower" and one.code not in ASKED_FOR
+    for text in one.texts
+    if " " in text
+)
 GENERIC = 1
 MARKS = (
     "CUDA error",
@@ -65,6 +75,23 @@ MARKS = (
     "unsupported toolchain",
     "THCudaCheck",
     "CUDA-capable device",
+    "cudaMalloc",
+    "cudaMemcpy",
+    "cudaMemset",
+    "cudaLaunch",
+    "cudaStream",
+    "cudaDevice",
+    "cudaEvent",
+    "cudaFree",
+    "cudaSet",
+    "cudaHost",
+    "cuLaunch",
+    "cuMem",
+    "cuStream",
+    "cuCtx",
+    "cuModule",
+    "cuEvent",
+    *TEXTS,
 )
 
 _API = re.compile(r"(?i:cuda)|\bcu[A-Z]|GPUassert")
@@ -72,11 +99,13 @@ _HIP = re.compile(r"\bhip|\bROCm", re.IGNORECASE)
 _NUMBER = re.compile(
     r"(?:CudaAPIError: \[|Cu(?:da)?Error\(code ?=? ?)(\d{1,4})|(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ "
     r":=#]*\(?(?:code[ :=]*)?(\d{1,3})\b|\bcuda execution failed with error (\d{1,3})\b"
-    r"|\bcuda error [A-Za-z]{1,10}\W{1,3}'(\d{1,3})'",
+    r"|\bcuda error [A-Za-z]{1,10}\W{1,3}'(\d{1,3})'"
+    rf"|(?-i:\bcu(?:da)?[A-Z]\w{{3,}})(?:\([^()]{{0,80}}\))? ?(?:returned|{FAILS})(?: ?(?:error|code|el|un|le|den|with"
+    rf"|{FAILS}))*\W{{0,4}}(\d{{1,3}})\b",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"\bcuda (?:runtime |driver )?(?:error|failure)[:=] *(\S.*)", re.IGNORECASE)
-_CODE = re.compile(r"\b(?:error|code|status|returned|result)\W{0,6}(?:code\W{0,3})?(\d{3})\b", re.IGNORECASE)
+_CODE = re.compile(r"\b(?:error|code|status|returned|result)\W{0,6}(?:code\W{0,3})?(\d{3}|30|38|48|59|74|77)\b", re.IGNORECASE)
 # Source code that tests for an error, and advice of frameworks, are no errors.
 NOT_TOLD = re.compile(
     r"[=!]= *(?:cudaError|CUDA_ERROR|hipError)|^\s*case |\breturn \w+Error|^\s*raise \w|^\s*(?://|/\*)|\b(?:f|s"
@@ -107,5 +136,6 @@ def read(near: Near) -> Iterator[Event]:
         status = numbered(int(next(filter(None, number.groups()))))
     elif status is None and api and (coded := _CODE.search(text)):
         status = numbered(int(coded[1]))
-    if status is not None:
+    told_as_text = any(map(text.__contains__, TEXTS))
+    if status is not None and (api or not told_as_text or (reads_like_a_failure(text) and not _ADVICE.search(text))):
         yield event(status, api, place(text, *near.after(1)))

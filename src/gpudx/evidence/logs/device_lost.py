@@ -100,7 +100,8 @@ _LOST = re.compile(
     r"|removed?\b|removal|hung|hang|reset\b|crash|timeout)"
     r"|lost (?:vk)?device|removing device|nvlddmkm|amdkmdag|VIDEO_TDR"
     r"|(?-i:(?:^|[\s(\[])TDR)(?:[):]|\s+(?:detect|event|occur|recover|timeout|reset|fail|trigger|was |has |happen))"
-    r"|stopped responding|LiveKernelEvent|device instance has been suspended|The CS has (?:been )?(?:rejected|cancel)|\bBAD_TSG\b"
+    r"|(?:driver|device|display|gpu|adapter|card)\b.{0,80}stopped responding|LiveKernelEvent"
+    r"|device instance has been suspended|The CS has (?:been )?(?:rejected|cancel)|\bBAD_TSG\b"
     r"|GPU process (?:exited|crashed|was)"
     r"|command buffer (?:was aborted|exited with error|execution (?:failed|error))",
     re.IGNORECASE,

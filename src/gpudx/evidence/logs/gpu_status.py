@@ -15,6 +15,7 @@ from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event, Role
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import place
+from gpudx.evidence.logs._statuses import without_conditions
 from gpudx.evidence.logs._sticky import sticky
 
 FORMAT = "gpu-status"
@@ -70,6 +71,10 @@ MARKS = (
     "NV_ENC_ERR_",
     "GL_INVALID_",
     "GL_OUT_OF_",
+    "_CONTEXT_RESET",
+    "GL error",
+    "GL Error",
+    "glGetError",
     "level_zero",
     "level-zero",
     "8007",
@@ -126,6 +131,11 @@ INTERFACES = (
     ("EGL_BAD_", "EGL"),
     ("GL_INVALID_", "OpenGL"),
     ("GL_OUT_OF_", "OpenGL"),
+    ("GL_CONTEXT_", "OpenGL"),
+    ("GL_STACK_", "OpenGL"),
+    ("GL_GUILTY_", "OpenGL"),
+    ("GL_INNOCENT_", "OpenGL"),
+    ("GL_UNKNOWN_", "OpenGL"),
     ("CL_", "OpenCL"),
 )
 _PREFIXES = "|".join(prefix for prefix, _ in INTERFACES if prefix != "CL_")
@@ -195,9 +205,16 @@ NUMBERS |= {
     for first, names in ((0x70000001, _ZE_DEVICE), (0x70010000, "INSUFFICIENT_PERMISSIONS NOT_AVAILABLE"), (0x78000001, _ZE_USE))
     for step, name in enumerate(names.split())
 } | {str(0x7FFFFFFE): "ZE_RESULT_ERROR_UNKNOWN"}
+# OpenGL numbers: glcorearb.h. Programs print them in decimal or in hexadecimal.
+_GL_NUMBER = re.compile(r"\b(?:Open)?GL (?:[Ee]rror|ERROR)\b.{0,60}?\b(0x0?50[0-7]|128[0-7])\b"
+    r"|\bglGetError\b.{0,40}?\b(0x0?50[0-7]|128[0-7])\b")
+OPENGL = (
+    "INVALID_ENUM INVALID_VALUE INVALID_OPERATION STACK_OVERFLOW STACK_UNDERFLOW OUT_OF_MEMORY INVALID_FRAMEBUFFER_OPERATION CONTEXT_LOST"
+).split()
+FIRST_GL = 0x500
 # HRESULT of winerror.h, as programs of Direct3D print it.
 _HRESULT = re.compile(r"\b(?:0x)?(80070057|8007000e|80070005|80004001|80004002|80004005)\b", re.IGNORECASE)
-_OF_DIRECT3D = re.compile(r"d3d|dxgi|direct3d|directx|directml|\bdml|hresult", re.IGNORECASE)
+_OF_DIRECT3D = re.compile(r"d3d|dxgi|direct3d|directx|directml|\bdml|hresult|pipeline state|swap ?chain", re.IGNORECASE)
 HRESULTS = {
     "80070057": ("E_INVALIDARG", "invalid argument"),
     "8007000e": ("E_OUTOFMEMORY", "out of memory"),
@@ -272,6 +289,7 @@ def read(near: Near) -> Iterator[Event]:
     text = near.text
     if codelike(text) or "retrieve symbol" in text:  # a function of the driver that was looked up, and not called
         return
+    text = without_conditions(text)
     name = _named(text) or _named(" ".join((*reversed(near.before(3)), text)) if "failed with code 7" in text else "")
     if name and not _FINE.search(name):
         yield _event(name, place(text) or _call(text))
@@ -308,6 +326,8 @@ def _numbered(text: str) -> str:
             number = next(filter(None, found.groups()))
             number = str(int(number, 16)) if number.lower().startswith("0x") else number
             return NUMBERS.get(number, f"{interface} error {number}")
+    if found := _GL_NUMBER.search(text):
+        return f"GL_{OPENGL[int(found[1] or found[2], 0) - FIRST_GL]}"
     if dxgi := _DXGI.search(text):
         return f"DXGI_ERROR_{DXGI[dxgi[1]]}" if dxgi[1] in DXGI else f"Direct3D error 0x887a00{dxgi[1]}"
     if (code := _HRESULT.search(text)) and _OF_DIRECT3D.search(text):

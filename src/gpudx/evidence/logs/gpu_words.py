@@ -15,7 +15,8 @@ from gpudx.evidence.logs import _next, no_device, unrecognised
 from gpudx.evidence.logs._event import Event, Role
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import clipped, place, without_sources
-from gpudx.evidence.logs._statuses import numbered
+from gpudx.evidence.logs._statuses import Status, numbered
+from gpudx.evidence.logs._statuses import event as status_event
 from gpudx.evidence.logs.gpu_status import codelike
 
 FORMAT = "gpu-words"
@@ -24,6 +25,11 @@ ANY_CASE = True
 MARKS = unrecognised.MARKS
 MOST_READ = 10_000
 
+# What runs models and is no GPU.
+_ACCELERATORS = (
+    r"(?-i:\bTT_[A-Z])|\btt[_-](?:metal|throw)\b|rknn|rknpu|hailo|edge ?tpu|\btpu\b|\bqaic|popart|poplar|(?-i:\bsyn[A-Z]\w{3,})|\bhpu\b"
+    r"|\bneuron(?:core|x|_rt)\w*|\bneuron (?:driver|device|runtime)|\bNRT\b|\bnrt_\w+|\bvpu\b|\bqnn|snpe|hexagon"
+)
 # Words of GPUs that are no part of other words: quicker to look for than the pattern below, which has the rest.
 _PLAIN = ("rocm", "opencl", "sycl", "vulkan", "nvidia", "amdgpu", "radeon", "tensorrt", "cudnn", "miopen", "nccl", "wgpu", "directml")
 SUBJECT = re.compile(
@@ -31,7 +37,7 @@ SUBJECT = re.compile(
     r"|(?-i:\bcl[A-Z]\w{4,})|sycl"
     r"|level[-_ ]?zero"
     r"|vulkan|(?-i:\bvk[A-Z]\w{4,})|\b[ex]?gpus?\b|(?-i:(?:gpu|GPU|Gpu)[A-Z_])|[_ ]gpu|nvenc|nvdec|cuvid|vaapi|vdpau"
-    r"|qsv\b|nvidia|amdgpu|\bkfd\b|radeon"
+    r"|qsv\b|\bvce\b|(?-i:\bAMF)|nvidia|amdgpu|\bkfd\b|radeon"
     r"|omptarget|accelerator|device ?(?:memory|allocation)|video memory|\bvram\b|graphics (?:memory|device|adapter|card)|tensorrt"
     r"|\btrt\b|cudnn|(?<![a-z])(?:lib)?(?:(?:cu|hip|roc)(?:blas|fft|solver|sparse|rand|tensor|rtc)|nv(?:rtc|jpeg|jitlink))"
     r"|miopen|rocblas|hipblas|nccl|\brccl\b|oneccl|onednn|\bxpu\b|directml|webgpu|wgpu|\bmetal\b|(?-i:\bMTL[A-Z]\w+)"
@@ -47,7 +53,8 @@ SUBJECT = re.compile(
     r"|hipew)\b|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b"
     r"|\b(?:iris|radeonsi|radv|anv|crocus|turnip|zink|lavapipe|llvmpipe|rusticl|hasvk|nvk|v3dv|panvk|freedreno)\b|batchbuffer|pocl"
     r"|\bdrm_\w+|\bbuild (?:BLAS|TLAS|BVH)\b|acceleration structure|\brmm\b|rapids|\bcudf\b|(?-i:\bzes?[A-Z]\w{3,})"
-    r"|\bkokkos\b|execution plans?\b|\bengine to execute\b|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b",
+    r"|\bkokkos\b|execution plans?\b|\bengine to execute\b|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b|openvino|nnapi"
+    rf"|{_ACCELERATORS}",
     re.IGNORECASE,
 )
 # What a GPU has and other things have too: it counts where the lines around it name a GPU.
@@ -58,6 +65,7 @@ _PERHAPS = re.compile(
 )
 _NUMBERS = re.compile(r"cuda|\bcu[A-Z]|\bhip", re.IGNORECASE)
 _CODE = re.compile(r"\b(?:error|code|status|returned|result)\W{0,6}(?:(?:code|no\.?|number)\W{0,3})?(\d{1,3})\b", re.IGNORECASE)
+STICKY = range(700, 720)
 NEAR, LONGEST_NEAR = 12, 300  # lines on either side, and characters of each
 GAP = r"(?:(?!\. ).){0,60}"  # within a sentence
 # Goals of build tools, commands and scripts are executed too, and not on a device.
@@ -100,7 +108,7 @@ CLASSES = (
         r"|(?:find|found) (?:any|no|an? (?:suitable|valid|usable)) (?:\w+ )?(?:implementation|algorithm|tactic|config\w*|solver|plan)\b"
         r"|\bno (?:\w+ )?(?:implementations?|algorithms?|tactics?|engine configs?|execution plans?) (?:\w+ )?(?:built|found|available"
         r"|support\w*|works?)|\bfind an engine to execute\b"
-        r"|(?-i:NotSupported\w*)",
+        r"|(?-i:NotSupported\w*)|\bcannot (?:\w+ ){0,2}\S+ (?:\w+ ){0,2}during (?:\w+ ){0,3}capture|\bclause was not found on device",
         "refusal",
         "failed-call",
         _next.RECORD,
@@ -114,6 +122,22 @@ CLASSES = (
         "",
         _next.HEALTH,
         "The device reported a fault of its memory",
+    ),
+    _class(
+        "device-faulty",
+        r"\bfaulty\b",
+        "refusal",
+        "",
+        _next.HEALTH,
+        "A test of the device, or of its memory, found it faulty",
+    ),
+    _class(
+        "process-not-started",
+        r"\bGPU process (?:launch failed|is(?:n't| not) usable)",
+        "refusal",
+        "",
+        _next.DOCTOR,
+        "The browser could not start the process that uses the GPU",
     ),
     # The word "kernel" means Linux here.
     _class(
@@ -180,7 +204,7 @@ CLASSES = (
     ),
     _class(
         "device-hang",
-        r"timed[ -]?out|time-?out(?![\w-]| ?[=:(]? ?\d)|\bhangs?\b|\bhung\b|\bstuck\b|not respond(?:ing)?|no progress"
+        r"timed[ -]?out|time-?out(?![\w-]| ?[=:(]? ?\d)|\bhangs?\b|\bhung\b|\bstuck\b|(?:not|stopped) respond(?:ing)?|no progress"
         r"|deadlock|watchdog",
         "report",
         "hang",
@@ -225,7 +249,8 @@ CLASSES = (
     ),
     _class(
         "build-failed",
-        r"(?:fail\w*|error|unable|could not)\b.{0,60}\b(?:compil\w+|build\w*|link\w*|jit)\b.{0,60}\b(?:kernel|program"
+        r"\bcl(?:Build|Compile|Link)Program\W{1,4}(?:error|fail)|(?:fail\w*|error|unable|could not)\b.{0,60}\b(?:compil\w+"
+        r"|build\w*|link\w*|jit)\b.{0,60}\b(?:kernel|program"
         r"|module|shader|ptx|code|source"
         r"|pipeline)|(?:compil\w+|build\w*|link\w*)\b.{0,60}\b(?:kernel|program|module|shader|ptx"
         r"|pipeline)\b.{0,60}\b(?:fail|error)",
@@ -238,7 +263,7 @@ CLASSES = (
         "no-device",
         r"(?:device|gpu|driver|cuda|hip|opencl|adapter|platform|runtime)s?\b.{0,20}\b(?:(?:could not|couldn't|can(?:not|'t)) be "
         r"(?:initiali[sz]ed|opened|started|loaded|found|detected|created)|failed to (?:initiali[sz]e|start|load|open)\W*(?:$|\())|\bno "
-        r"(?:\w+ ){0,3}(?:devices?|gpus?|adapters?|platforms?|accelerators?|encoders?|card)\b|(?:device|gpu"
+        r"(?:\w+ ){0,3}(?:devices?|gpus?|adapters?|platforms?|accelerators?|encoders?|card|\w*backend found)\b|(?:device|gpu"
         r"|driver|platform|adapter)s?\b"
         r".{0,30}\bnot (?:found|available|present|detected|visible|usable|initiali[sz]ed)|(?:device|gpu|driver|cuda|adapter|platform)s? "
         r"(?:\w+ ){0,2}unavailable|cannot open shared object"
@@ -262,7 +287,7 @@ CLASSES = (
         rf"{_FAIL}\b.{{0,40}}\b(?:initiali[sz]\w*|init|(?:re)?creat\w*|set ?up|start|acquire|get|map|bind|import"
         rf"|export)\b.{{0,80}}\b(?<![/\\])"
         r"(?:stream|queue|module|surface|pipeline|texture|swap ?chain|rtv|buffer|image|sampler|fence|semaphore|event|heap|kernel"
-        r"|program)s?\b",
+        r"|program|plan)s?\b",
         "refusal",
         "failed-call",
         _next.RECORD,
@@ -338,6 +363,7 @@ CLASSES = (
 APIS = tuple(
     (api, re.compile(words, re.IGNORECASE))
     for api, words in (
+        (_next.ACCELERATOR, _ACCELERATORS),
         ("cuda", r"cuda|\bnv(?:cuda|rtc|ml)|cudnn|cublas|nvidia"),
         ("hip", r"\bhip|rocm|amdhip|miopen|rocblas"),
         ("opencl", r"opencl|pocl|rusticl"),
@@ -382,7 +408,12 @@ def _about_gpu(text: str, near: Near) -> bool:
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if not unrecognised.reads_like_a_failure(text) or not _about_gpu(text, near) or unrecognised.is_advice(text):
+    if not unrecognised.reads_like_a_failure(text) or unrecognised.is_advice(text):
+        return
+    if (sticky := _of_device(text)) and not codelike(text):
+        yield status_event(sticky, "", place(text))
+        return
+    if not _about_gpu(text, near):
         return
     if unrecognised.leads_on(text, near) or _ABOVE.search(text):
         return
@@ -391,12 +422,13 @@ def read(near: Near) -> Iterator[Event]:
     if kind is None or codelike(text) or unrecognised.is_code(text) or _NOTE.match(text):
         return
     where, api = place(text), _api(text)
+    means = kind.means.replace("GPU", api) if api == _next.ACCELERATOR else kind.means
     late = "; the log shows where this was noticed, not which work caused it" if kind.role == "report" else ""
     status = _number(text)
     yield Event(
         kind=kind.kind,
         role=kind.role,
-        message=f"{kind.means}{late}: {clipped(text)}",
+        message=f"{means}{late}: {clipped(text)}",
         facts=(("kind", kind.kind), ("said", unrecognised.shape(text)), *((("api", api),) if api else ())),
         notes=(*status, *(("not proved: which launch or submission caused it",) if kind.role == "report" else ())),
         causes=("device-error-reported",)
@@ -424,6 +456,13 @@ def _found_later(text: str, near: Near) -> bool:
         _FOUND.search(line) and not unrecognised.reads_like_a_failure(line) and any(one in line.lower() for one in things)
         for line in near.after(4)
     )
+
+
+def _of_device(text: str) -> Status | None:
+    """The fault of the device whose number stands beside a word like "kernel" or "stream": no other interface has these numbers."""
+    found = _CODE.search(text) if _PERHAPS.search(text) else None
+    status = numbered(int(found[1])) if found and int(found[1]) in STICKY else None
+    return status if status and status.group == "device" else None
 
 
 def _number(text: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._languages import FAILS
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import place
 from gpudx.evidence.logs._statuses import event, numbered, told
@@ -43,8 +44,9 @@ MARKS = (
     "hipCtx",
     "hipFunc",
 )
-_NUMBER = re.compile(r"(?:(?<![A-Za-z])hip[A-Z]\w+|\bHIP\b)[^\n]{0,60}?(?:error|failed|returned|code)\D{0,12}(\d{1,3})\b"
+_NUMBER = re.compile(rf"(?:(?<![A-Za-z])hip[A-Z]\w+|\bHIP\b)[^\n]{{0,60}}?(?:error|failed|returned|code|{FAILS})\D{{0,12}}(\d{{1,3}})\b"
                      r"|hipError_t\W{1,3}(\d{1,3})\b", re.IGNORECASE)
+_COMPILED = re.compile(r"HIPRTC_ERROR_COMPILATION|build failed|compil\w+ failed", re.IGNORECASE)
 _MIOPEN = re.compile(r"MIOpen(?:\(HIP\))?:? Error:?\s*(?:\[[^\]]*\]\s*)?(.+)")
 
 
@@ -59,4 +61,13 @@ def read(near: Near) -> Iterator[Event]:
     elif found := _MIOPEN.search(text):
         said = found[1].strip()[:160].rstrip(".")
         facts = (("said", re.sub(r"\d+", "#", said)[:80]),)
-        yield Event("miopen-error", "refusal", f"MIOpen failed: {said}.", facts, next=_next.HIP_SERIALISE, sure=False)
+        built = bool(_COMPILED.search(said))
+        yield Event(
+            "miopen-error",
+            "refusal",
+            f"MIOpen failed: {said}.",
+            facts,
+            causes=("failed-call",) if built else (),
+            next=_next.DOCTOR if built else _next.HIP_SERIALISE,
+            sure=False,
+        )

@@ -8,7 +8,7 @@ that stopped itself for a reason printed before.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpudx.evidence.logs import _next, rocm_debugger
 from gpudx.evidence.logs._event import Event
@@ -78,6 +78,7 @@ MARKS = (
     "Illegal instruction",
     "Floating point exception",
     "Faulting application name",
+    "ExceptionCode: ",
     "alloc(): ",
     "malloc: ***",
     "malloc_consolidate(): ",
@@ -115,6 +116,9 @@ _HEAP = re.compile(
 _FAULTING = re.compile(r"Faulting application name: ([^,\s]+)")
 _MODULE = re.compile(r"Faulting module name: ([^,\s]+)")
 _EXCEPTION = re.compile(r"Exception code: (0x[0-9a-fA-F]{8})")
+_RECORD = re.compile(r"^\s*ExceptionCode: ([0-9a-f]{8})\b(?: \(([^()]{3,60})\))?")  # WinDbg, of a dump
+_PROCESS = re.compile(r"^\s*PROCESS_NAME: +(\S+)")
+_THROWN_AT = re.compile(r"^\s*ExceptionAddress: [0-9a-f`]+ \(([^()+!]+)")
 _WINDOWS_DRIVER = re.compile(r"nv(?:wgf2um|oglv|cuda|d3dum|opencl)|ati|amd(?:xx|vlk|ocl|hip)|ig(?:d|c|dx)|intelocl", re.IGNORECASE)
 _NOT_MET = re.compile(
     r"handler|install|ignor|catch|PETSC ERROR|potential|possibl[ey]|\b(?:may|might|could) (?:be|have)\b|\bor other\b", re.IGNORECASE
@@ -125,7 +129,8 @@ _ADDRESS = re.compile(
     r"(?:fault addr(?:ess)?|si_addr|Fault Address|violation (?:read|writ)ing(?: location)?)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE
 )
 _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
-DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libigc|libpocl|qCLDrv|pipe_\w+\.so|\w+_dri\.so"
+DRIVER = re.compile(r"libOpenCL|common_clang|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libigc|libpocl|qCLDrv"
+    r"|pipe_\w+\.so|\w+_dri\.so"
                      r"|libnvidia|amdocl|igdrcl|radeonsi|libvulkan_", re.IGNORECASE)
 _COMPILER = re.compile(r"llvm|clang|[Cc]ompile|SelectionDAG|spirv", re.IGNORECASE)
 _JAVA = re.compile(r"^#?\s*[CJVjv]  ?\[(\S+?)\]")  # "Problematic frame" of the Java runtime
@@ -147,6 +152,9 @@ def read(near: Near) -> Iterator[Event]:
         return
     if found := _FAULTING.search(near.text):
         yield _windows(found[1], " ".join((near.text, *near.after(6))))
+        return
+    if found := _RECORD.match(near.text):
+        yield _analysed(found[1], found[2] or "", (*near.before(6), *near.after(30)))
         return
     if found := _DUMPED.search(near.text):
         yield _dumped(found[2] or found[4], found[1] or found[3], near.after(8))
@@ -220,6 +228,17 @@ def _windows(name: str, text: str) -> Event:
     said = f"{name} crashed{where}{f' (exception {code[1].lower()})' if code else ''}{', a GPU driver' if driver else ''}."
     causes = ("crash-in-call",) if driver else ("crash-outside-calls",)
     return Event("host-crash", "ending", said, (("in", module[1] if module else ""),), (), causes, _next.RECORD)
+
+
+def _analysed(code: str, means: str, around: Sequence[str]) -> Event:
+    """The exception in a dump, as WinDbg prints it."""
+    name = next((found[1] for found in map(_PROCESS.match, around) if found), "The process")
+    module = next((found[1] for found in map(_THROWN_AT.match, around) if found), "")
+    driver = bool(_WINDOWS_DRIVER.match(module))
+    where = f" in {module}" if module else ""
+    said = f"{name} crashed{where} (exception 0x{code}{f', {means}' if means else ''}){', a GPU driver' if driver else ''}."
+    causes = ("crash-in-call",) if driver else ("crash-outside-calls",)
+    return Event("host-crash", "ending", said, (("in", module),), (), causes, _next.RECORD)
 
 
 def _tombstone(near: Near) -> Iterator[Event]:

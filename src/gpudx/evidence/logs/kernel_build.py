@@ -140,12 +140,14 @@ _LOADED = re.compile(  # the words of the dynamic loader
     r"\.so[\w.]*: undefined symbol|(?:open|load)\w* .{0,60}(?:library|module|plugin)", re.IGNORECASE
 )
 _TOOL = re.compile(r"(hipcc)|\bnvcc\b|crt/host_config\.h|NVIDIA GPU Computing Toolkit")
+_HRESULT = re.compile(r"\b0x8007[0-9a-fA-F]{4}\b")  # a call of Windows says what was wrong, and it was no compiler
 LONGEST = 160
+TOGETHER = "Install libraries that were built for each other: the one that was loaded does not have the symbol."
 
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if _LINUX.search(text) or _FINE.search(text) or _ASSERTED.search(text) or unrecognised.leads_on(text, near):
+    if _HRESULT.search(text) or _LINUX.search(text) or _FINE.search(text) or _ASSERTED.search(text) or unrecognised.leads_on(text, near):
         return
     if found := _SYMBOL.search(text):
         kernel = _LINKED.search(" ".join((text, *near.after(2))))
@@ -156,7 +158,8 @@ def read(near: Near) -> Iterator[Event]:
             if loaded and not kernel
             else "a declared function has no definition in what was linked",
         )
-        yield _event("symbol-missing", f"{what}: the symbol {found[1][:120]} is not defined.", found[1][:120], notes)
+        made = _event("symbol-missing", f"{what}: the symbol {found[1][:120]} is not defined.", found[1][:120], notes)
+        yield replace(made, next=_next.DOCTOR, fix=(TOGETHER,)) if loaded and not kernel else made
     elif found := _UNNAMED.search(text):
         said = f"The program's device code has no kernel {found[1]}: it was not built in, or has another name."
         yield replace(_event("kernel-not-found", said, found[1]), causes=("kernel-not-found",), next=_next.DOCTOR)

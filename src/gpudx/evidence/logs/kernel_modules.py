@@ -84,7 +84,7 @@ MOST_READ = 10_000
 FORGETS = True  # but for whether a fault was reported shortly before
 _DRIVER = re.compile(
     r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|MTGPU|NVRM|nvidia(?:-(?:modeset|drm|uvm|peermem|nvswitch|nvlink|caps|gpu))?(?![-\w])|nvgpu"
-    r"|dxgk(?:rnl)?|tegra-\w+|panfrost|panthor|lima"
+    r"|dxgk(?:rnl)?|tegra-\w+|host1x|panfrost|panthor|lima"
     r"|mali\w*|msm\w*|adreno\w*"
     r"|kgsl\w*|Adreno-GSL|asahi|v3d"
     r"|etnaviv|radeon|vfio[-_]pci|vfio|pcieport|DMAR|AMD-Vi|pvrsrvkm|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*"

@@ -120,12 +120,13 @@ _LIMIT = re.compile(r"DUE TO TIME LIMIT|(?:job|test|step) .{0,40}(?:time ?limit|
 _MEMORY = re.compile(r"OOMKilled|oom[-_]kill|Out[- ]Of[- ]Memory|DUE TO MEMORY|node running low on memory", re.IGNORECASE)
 _DEVICE = re.compile(r"\b(?:GPU|CUDA|VRAM|device memory)\b")
 _CODE = re.compile(
-    r"(?:exit(?:ed)?(?:\s*(?:with|on))?\s*(?:code|status|value)?|exitcode|exit_code|ExitCode|exit status|non-zero exit status"
+    r"(?:exit(?:ed)?(?:\s*(?:with|on))?\s*(?:code|status|value)?\s?\[?|exitcode|exit_code|ExitCode|exit status|non-zero exit status"
     r"|return(?:ed)? code|(?:program|process|command) failed with error code)\s*[:=]?\s*\(?(0x[0-9a-fA-F]{8}|-?\d{1,20})\b",
     re.IGNORECASE,
 )
 _SIGNAL = re.compile(
-    r"\b(?:signal:? |signal )(\d{1,2})\b|\b(SIG(?:SEGV|ABRT|KILL|TERM|BUS|FPE|ILL))\b|signal: (\w[\w ]+)", re.IGNORECASE
+    r"\b(?:signal:? |signal |status=)(\d{1,2})(?:/[A-Z]{3,5})?\b|\b(SIG(?:SEGV|ABRT|KILL|TERM|BUS|FPE|ILL))\b"
+    r"|signal: (\w[\w ]+)", re.IGNORECASE
 )
 _POSSIBLE = re.compile(r"\b(?:potential|possible|likely) (?:root )?causes?\b|\bor other unexpected\b", re.IGNORECASE)
 # Builds that end with the exit status of a tool, as setuptools, pip, ninja and cmake report it.
@@ -142,7 +143,8 @@ _FRAME = re.compile(
     r"^\W{0,6}#\d+ \| \S+\(\S*\+0x|^(?:\[\d+\] )?\W{0,4}#\d+ +(?:0x[0-9a-f]+ in )?[\w:~<>?@.]+ \(.*(?:\) (?:at|from) \S|,\s*$)"
     r"|^\s*\S+\.(?:dylib|framework)\s+\S.*(?:\(|::|_)|\"symbolLocation\":\d+"
     r"|^\s*frame #\d+: \S|^\s*#\d+ +0x[0-9a-f]+ in \S|^\s*\S*/\S+\(\S*\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]"
-    r"|^\W{0,4}(?:\d+: |[0-9A-F]{16,32} )?[\w.-]+\.(?:dll|exe|sys)!\S+|^\s*#\d+ +0x[0-9a-f]{8,16} \S+ \(\S+ \+ 0x"
+    r"|^\s*Binary file \"[^\"]{1,200}\", at \S*\+0x[0-9a-f]+ \[0x|^\W{0,4}(?:\d+: |[0-9A-F]{16,32} )?[\w.-]+\.(?:dll|exe"
+    r"|sys)!\S+|^\s*#\d+ +0x[0-9a-f]{8,16} \S+ \(\S+ \+ 0x"
 )
 MOST_FRAMES = 12
 _PYTHON = re.compile(r"^(?:.{0,80}[\])] )?\s*File \"[^\"]+\", line \d+, in \S")
@@ -168,7 +170,7 @@ _DIED = re.compile(
 )
 # What a shell prints about a signal, with nothing else in the line; "Killed" is read with others.
 ALONE = {"Terminated": "SIGTERM", "Hangup": "SIGHUP", "User defined signal 1": "SIGUSR1", "^C": "SIGINT", "KeyboardInterrupt": "SIGINT"}
-_ALONE = re.compile(rf"^\s*({'|'.join(map(re.escape, ALONE))})(?: \(core dumped\))?\s*$")
+_ALONE = re.compile(rf"^\s*(?:\S+: line \d+: +\d+ )?({'|'.join(map(re.escape, ALONE))})(?: \(core dumped\))?(?:\s*$|(?<=\d )|  +\S)")
 EXTENDED = (1 << 64) - (1 << 30)  # the exceptions begin at 0xC0000000
 WINDOWS = {
     0xC0000139: "a function that a DLL does not have",
@@ -176,11 +178,17 @@ WINDOWS = {
     0xC0000005: "an access violation",
     0xC0000409: "a stack buffer overrun or abort",
     0xC00000FD: "a stack overflow",
+    0xC0000094: "an integer division by zero",
+    0xC000001D: "an illegal instruction",
+    0xC0000374: "damaged heap memory",
+    0xC0000142: "a DLL that could not be started",
 }
 
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
+    if "nvidia-container-cli:" in text:  # the exit status is that of the tool, and its message says more
+        return
     if found := _TERMINATE.search(text):
         what = f"an exception of type {found[1]} that was not caught" if found[1] else "std::terminate"
         said = next((line.strip() for line in near.after(1) if "what():" in line), "")

@@ -103,6 +103,9 @@ MARKS = (
     "was compiled with",
     "required nvenc",
     "or newer",
+    "disabled (",
+    "no healthy",
+    "unhealthy devices",
 )
 _GPU = r"(?:OpenCL|CUDA|HIP|ROCm|GPU|NVIDIA|AMD|Vulkan|SYCL|Level Zero|WebGPU|Metal|graphics)"
 _FILES = "kfd|dri|nvidia|kgsl|mali|dxg|accel|davinci|nvhost|nvmap|galcore|pvr"  # of devices
@@ -152,6 +155,8 @@ _PATTERNS = (
         r"|found no nvidia driver",
         "The NVIDIA driver does not answer",
     ),
+    (rf"\b{_GPU}\b.{{0,30}}\bdisabled \((?:no|failed|unable|not|cannot|could)\b[^()]{{0,60}}\)", "The program goes on without a device"),
+    (r"no healthy devices|cannot allocate unhealthy devices", "The scheduler has no healthy device"),
     (
         r"Insufficient (?:nvidia|amd|gpu)\S*gpu|nvidia\.com/gpu.{0,40}(?:insufficient|unavailable)|No GPU resources?",
         "The scheduler has no free GPU",
@@ -177,7 +182,7 @@ _PATTERNS = (
         rf"|{_GPU} (?:device|GPU|driver|platform)s? (?:is |was |are )?not (?:found|available|detected)|(?:cannot|can't|could not|couldn't"
         rf"|failed to|unable to) (?:find|get|detect|query|enumerate|access|open) (?:secondary |discrete |a |any |the |suitable |an? "
         rf"appropriate )*(?:{_GPU} )*(?:adapter|devices?|GPUs?|platforms?)"
-        rf"|\bnot found (?:\w+ ){{0,2}}(?:{_GPU} )?(?:platforms?|devices?|GPUs?|adapters?)\b"
+        rf"|(?<!clause was )\bnot found (?:\w+ ){{0,2}}(?:{_GPU} )?(?:platforms?|devices?|GPUs?|adapters?)\b"
         rf"|\b(?:requires?|needs?) (?:an? |the )?(?:\w+ )?{_GPU}\b.{{0,30}}(?:which|but|and it|that) (?:is|was) not (?:available|found"
         rf"|present)"
         r"|CUDA is not available|GPU is not available|no usable GPU|PLATFORM_NOT_FOUND|clGetPlatformIDs.{0,60}-1001|isn't exposed to SYCL"

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event, Role
+from gpudx.evidence.logs._languages import FAILS
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import place
 
@@ -121,7 +122,7 @@ BARE = (
     "MEM_OBJECT_ALLOCATION_FAILURE",
 )
 _BARE = re.compile(rf"(?<![A-Za-z0-9_])({'|'.join(BARE)})(?![A-Za-z0-9_])")
-_FAILS = re.compile(r"error|fail|->|returned|assert|exception|couldn.t|could not|cannot|\(-\d+\)", re.IGNORECASE)
+_FAILS = re.compile(rf"error|fail|->|returned|assert|exception|couldn.t|could not|cannot|\(-\d+\)|{FAILS}", re.IGNORECASE)
 _WORDY = re.compile(
     rf"(?:OpenCL|\bocl\b|\bCL error|clEnqueue\w*).{{0,80}}?\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b", re.IGNORECASE
 )

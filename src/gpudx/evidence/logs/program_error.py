@@ -34,11 +34,12 @@ _SCALE = re.compile(r"\bgrad\w*[ -]overflow|overflow detected|overflow!.{0,60}lo
 SMALLEST = "Gradients were NaN or infinite even at the smallest loss scale, and the program gave up."
 _SCALE_END = re.compile(r"loss scale (?:is )?already at minimum|minimum loss scale reached", re.IGNORECASE)
 _NAN = re.compile(
-    r"(?:\bnan\b[\s,;]+){2}|^(?:[-+]?[\d.]+(?:e[-+]?\d+)? ){2,40}(?:nan|[-+]?inf(?:inity)?)\b|\b(?:loss|grad_?norm|energy|score"
+    r"(?:\bnan\b[\s,;]+){2}|^\s*[\w/().-]{2,40}(?: [\w/().-]{1,40}){0,3} ?[:=] ?[-+]?nan\b(?!\w)"
+    r"|^(?:[-+]?[\d.]+(?:e[-+]?\d+)? ){2,40}(?:nan|[-+]?inf(?:inity)?)\b|\b(?:loss|grad_?norm|energy|score"
     r"|ppl|perplexity)\W{1,3}(?:nan|-?inf)\b|"
     r"\b(?:is|are|was|were|became|becomes|contains?|found|has|have|got|detected|returned|produced|with|to|loss[ =:]+)\s+(?:an? )?"
     r"(?:NaNs?|infs?|infinity|non-?finite)\b|\b(?:NaNs?|non-?finite|infinite) (?:values?|loss|gradients?|grads?|found|detected|"
-    r"encountered|energy|in)\b|\bnot-a-number generated\b",
+    r"encountered|energy|in)\b|\bnot-a-number generated\b|\bnans? (?:or|and) infs?\b",
     re.IGNORECASE,
 )
 _DIFFERS = re.compile(
@@ -54,11 +55,17 @@ _DIFFERS = re.compile(
     re.IGNORECASE,
 )
 # GpuOwl and its relatives write EE in the place of OK in the line of a check that failed.
-_MARKED = re.compile(r"(?-i:\d +EE +\d).*(?:%|\bcheck\b|\b[mu]s/|\bETA\b)")
+MARKED = re.compile(r"(?:^|\d +)EE +\d.*(?:%|\bcheck\b|\b[mu]s/|\bETA\b)|(?:^|\d +)EE +\d{3}")
 _MAY = re.compile(r"\b(?:known to|may|might|can|could|leads? to|leading to)\b.{0,80}\b(?:wrong|incorrect)\b", re.IGNORECASE)
 # Java, .NET, Python, C++ and JavaScript name the type of an exception, and then its text.
 _EXCEPTION = re.compile(
-    r"(?:^|[\s\[(:'\"])((?:[A-Za-z_]\w{0,60}(?:\.|::)){0,8}[A-Z]\w{0,60}?(?:Error|Exception|Failure))(?: ?\(\w+\))?:(?: ?(\S.*)|\s*$)"
+    r"(?:^|[\s\[(:'\"])((?:[A-Za-z_]\w{0,60}(?:\.|::)){0,8}[A-Z]\w{0,60}?(?:Error|Exception|Failure)"
+    r"|(?:[A-Za-z_]\w{0,60}\.){1,8}(?:Error|Exception))(?: ?\(\w+\))?:(?: ?(\S.*)|\s*$)"
+)
+# Elixir: "** (RuntimeError) text", and the same as a value.
+_ELIXIR = re.compile(
+    r"\*\* \(((?:[A-Z]\w*\.)*[A-Z]\w*(?:Error|Exception))\) ?(\S.*)|%((?:[A-Z]\w*\.)*[A-Z]\w*(?:Error"
+    r"|Exception))\{.{0,60}?message: \"([^\"]+)"
 )
 _JAVA = re.compile(r"(?:^|[\s:])((?:[a-z]\w{0,40}\.){2,8}[A-Z]\w{0,60}(?:Error|Exception))\s*$")  # without a text
 
@@ -73,6 +80,14 @@ _FAILED = re.compile(
 CLASSES = tuple(
     (kind, re.compile(words, re.IGNORECASE), means, command)
     for kind, words, means, command in (
+        (
+            "wrong-order",
+            r"\bmust (?:first )?be (?:called|set|created|initiali[sz]ed|done|allocated|bound) (?:first|before|prior)|\bcalled (?:illegally"
+            r"|too early|too late|out of order)|\b(?:should|must) (?:not|never) be called\b|\bwithout (?:first )?(?:calling"
+            r"|having called)\b",
+            "A call was made in an order or a state in which it is not allowed",
+            _next.RECORD,
+        ),
         (
             "not-permitted",
             r"permission denied|access (?:is |was )?denied|not permitted|\bEACCES\b|\bEPERM\b|unauthori[sz]ed|forbidden|not allowed",
@@ -97,7 +112,8 @@ CLASSES = tuple(
         ),
         (
             "timed-out",
-            r"timed[ -]?out|\btime-?out(?![\w-]| ?[=:(]? ?\d)|\bhang(?:s|ed|ing)?\b|\bhung\b|\bstuck\b|\bstalled\b|\blockup\b|not respond"
+            r"timed[ -]?out|超时|タイムアウト|시간 초과|exceeded (?:\w+ ){0,3}time limit|time limit (?:was |has been )?exceeded"
+            r"|\btime-?out(?![\w-]| ?[=:(]? ?\d)|\bhang(?:s|ed|ing)?\b|\bhung\b|\bstuck\b|\bstalled\b|\blockup\b|(?:not|stopped) respond"
             r"|no response|deadlock"
             r"|watchdog|giving up|no progress",
             "Something did not finish in time",
@@ -114,8 +130,19 @@ CLASSES = tuple(
             _next.DOCTOR,
         ),
         (
+            "no-device",
+            r"\bno (?:\w+ ){0,3}devices?\b(?! memory)|(?:find|found|detect\w*|see) (?:any|an?|the|no) (?:\w+ ){0,3}devices?\b"
+            r"|\b(?:device|camera|sensor|adapter|card|gpu)s? (?:is |was |are |were )?not (?:found|detected|usable|present"
+            r"|connected)|attach to (?:the )?device|no such device",
+            "No usable device was found",
+            _next.DOCTOR,
+        ),
+        (
             "part-missing",
-            r"not found|no such (?:file|element|device|module|library|symbol)|does ?n.t exist|do(?:es)? not exist|cannot open shared object"
+            r"not found|\bnot exists?\b|not registered|未找到|找不到|見つかりません|찾을 수 없|nicht (?:gefunden|finden"
+            r"|geladen)|introuvable"
+            r"|не найден|no such (?:file|element|device|module|library|symbol)|does ?n.t exist|do(?:es)? not exist"
+            r"|cannot open shared object"
             r"|(?:cannot|can't|could ?n.t|could not|unable to|failed to) (?:locate|open|load|import|resolve|access|stat|find "
             r".{0,60}(?:file|librar|module|symbol|header|package|command|executable|path|driver|plugin|device|kernel|\\.so|\\.dll))\b"
             r"|\bmissing\b"
@@ -136,11 +163,26 @@ CLASSES = tuple(
         ),
         (
             "not-supported",
-            r"not (?:currently |yet )?supported|unsupported|does ?n.t support|not implemented|unimplemented|not available|unavailable"
+            r"not (?:currently |yet )?supported|不支持|지원되지|nicht unterstützt|unsupported|does ?n.t support|not implemented"
+            r"|unimplemented|not available|unavailable"
             r"|built without|not provided"
             r"|without an? \w+ (?:backend|context|device|driver)|incompatible|not compatible",
             "Something is not supported or not available here",
             _next.DOCTOR,
+        ),
+        (
+            "errors-counted",
+            r"\berrors[ :=]{1,3}(?:0 - )*-?[1-9]\d*(?: - -?\d+)*\b(?![.\d])|\btotal errors?[ :=]{1,3}(?:0x0*)?[1-9a-f]"
+            r"|\b[1-9]\d* errors? (?:found|detected)"
+            r"|\berrors? found\b",
+            "The program counted errors",
+            _next.RECORD,
+        ),
+        (
+            "busy",
+            r"resource busy|resource temporarily unavailable|\b(?:is|are|was|already) (?:busy|in use)\b|\bEBUSY\b",
+            "Something is in use by another program, or is not done yet",
+            _next.RECORD,
         ),
         (
             "not-started",
@@ -167,6 +209,12 @@ CLASSES = tuple(
             _next.RECORD,
         ),
         (
+            "not-converged",
+            r"\b(?:not|n't|never) converged?\b|\bdiverged\b|\blost atoms\b",
+            "A computation did not converge, or left what is physical",
+            _next.INVESTIGATE,
+        ),
+        (
             "index-out-of-range",
             r"\bind(?:ex|ices)\b.{0,60}\bout[- ]of[- ](?:bounds|range)|\bout[- ]of[- ](?:bounds|range)\b"
             r".{0,40}\b(?:index|indexing|array|subscript)",
@@ -183,8 +231,14 @@ CLASSES = tuple(
         ),
         (
             "exception",
-            r"\bexception\b|\btraceback\b|\bbacktrace\b|unhandled|uncaught",
+            r"\bexception\b|\btraceback\b|\bbacktrace\b|unhandled|uncaught|异常",
             "The program reported an exception",
+            _next.RECORD,
+        ),
+        (
+            "failed",
+            r"错误|失败|失敗|エラー|오류|실패|无法|できません|\bno se p(?:udo|uede)\b|\bfall[oó]\b|\bfehler\b|\bне удалось|\bошибка",
+            "The program reported a failure",
             _next.RECORD,
         ),
     )
@@ -192,7 +246,7 @@ CLASSES = tuple(
 # What a line with the same words reports is no failure of the program: a level that is not of errors, a question, a plan.
 _MILD = re.compile(
     r"\bINFO\b(?!.*\b(?:FAILED|ERROR|FATAL)\b)|\bDEBUG\b|\bTRACE\b|\bNOTE\b|(?:Runtime|User|Deprecation|Future)Warning:|\(II\)"
-    r"|^\s*(?:\+\+\+|---) [ab]/|\benabled\b"
+    r"|^\s*(?:\+\+\+|---) [ab]/|(?<!be )\benabled\b"
     r"|expected while|is expected"
     r"|no \w+ (?:error|fail)|\?\s*$|fall(?:ing)? ?back"
     r"|\bNET/|\bignor(?:ed|ing)\b|\bskip(?:ped|ping)\b|\bnone found\b"
@@ -208,10 +262,22 @@ _OPERATION = re.compile(
 _TRIED = re.compile(
     r"(?:^|[\]:>)|] ?)\s*(?:[Ff]ailed to|FAILED to|[Uu]nable to|[Cc]ould(?: not|n't)|[Cc]annot|[Cc]an't)"
     r" (?P<verb>[a-z]+ (?:[^.;]|[.](?=\w)){2,80})"
-    r"|\b[Ee]rror (?P<place>(?:on|in|at|while|during|when) (?:[^.;:]|[.:](?! |$)){3,80}|[a-z]{3,20}ing [^.;:]{3,60})"
+    r"|\b[Ee]rror (?P<place>(?:on|in|at|with|while|during|when) (?:[^.;:]|[.:](?! |$)){3,80}|[a-z]{3,20}ing [^.;:]{3,60})"
     r"|\b(?:[Nn]on-?zero|[Ee]rror|[Ff]ail\w*|[Ee]xception)\b[^.;:]{0,40}? (?P<during>while [a-z]{3,20}ing [^.;:]{3,60})"
 )
-_STATUS = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:ERR|ERROR)_([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\b")
+_STATUS = re.compile(r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:ERR|ERROR)_(?P<rest>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*))\b")
+# Of an interface that has other names, where the line says that it is a status: "failed with status HAILO_RPC_FAILED(77)".
+_NAMED_STATUS = re.compile(
+    r"(?i:\b(?:status|error|code|result|returned|reason|with|due to|fail\w*)\b(?: code| is)?)[ :=(]{1,4}"
+    r"(?P<name>[A-Z][A-Z0-9]*_(?P<rest>[A-Z0-9_]*(?:FAIL|INVALID|ERR|TIMEOUT|TIMED_OUT|NOMEM|NO_|LOST|UNSUPPORTED|NOT_|DENIED|MISMATCH|UNKNOWN"
+    r"|ABORT|FAULT|OVERFLOW|EXCEED|OUT_OF|UNAVAILABLE|BAD|ILLEGAL|WRONG|BUSY|EXHAUSTED)[A-Z0-9_]*))\b(?:\((?P<number>-?\d{1,9})\))?"
+)
+# "Executing pipeline terminate failed with status 7": what failed, without a name of code.
+_PHRASE = re.compile(
+    r"(?:^|[\]:>)|] ?)\s*([A-Za-z][\w./-]*(?: [\w./()'-]+){0,7}) (?:has |have )?(?i:fail(?:ed|s)|failure)(?=[.,;:!]|$| \("
+    r"| (?:with|in|on|at|for|after|during|due)\b)"
+)
+_OS_ERROR = re.compile(r"\b([A-Z][a-z]+(?: [\w/-]+){0,6}) \(os error \d+\)")  # Rust
 _JSON = re.compile(r"^[\s{,]*\"(status|state|result|outcome|error|message|reason)\"\s*:\s*\"([^\"]*\b(?i:error|fail\w*|fatal|crash\w*"
                    r"|timeout|unable|cannot|not found|denied)\b[^\"]*)\"")
 _KERNEL_LINE = re.compile(r"^\s*\[ *\d+\.\d{3,6}\]|\bkernel: ")
@@ -225,7 +291,7 @@ def read(near: Near) -> Iterator[Event]:
     if found := _JSON.search(text):
         yield replace(_event(f"{WORDS}status", f"The program reported {found[1]}: {found[2][:LONGEST]}.", text), warning=True)
         return
-    if unrecognised.is_code(text):
+    if unrecognised.is_code(text) and not _ELIXIR.search(text):
         return
     if unrecognised.leads_on(text, near):
         return
@@ -238,17 +304,21 @@ def read(near: Near) -> Iterator[Event]:
         return
     elif _NAN.search(text):
         yield _event("result-not-finite", f"The program found NaN or infinite values in its data: {said}.", text, _next.INVESTIGATE)
-    elif _MARKED.search(text) or (_DIFFERS.search(text) and not _MAY.search(text)):
+    elif MARKED.search(text) or (_DIFFERS.search(text) and not _MAY.search(text)):
         yield _event("result-differs", f"The program's own check found a wrong result: {said}.", text, _next.INVESTIGATE)
     elif found := _JAVA.search(text):
         yield _event(EXCEPTION, f"The program raised {found[1]}.", text)
     elif found := _EXCEPTION.search(text):
         why = f": {found[2][:LONGEST].rstrip('.')}" if found[2] else ""
         yield _event(EXCEPTION, f"The program raised {found[1]}{why}.", text)
+    elif found := _ELIXIR.search(text):
+        why = (found[2] or found[4])[:LONGEST].rstrip(".:")
+        yield _event(EXCEPTION, f"The program raised {found[1] or found[3]}: {why}.", text)
     elif text.startswith("ERROR: ") and (at := next(filter(None, map(_AT.match, near.after(1))), None)):
         yield _event(EXCEPTION, f"The program reported an error in {at[1][:LONGEST]}: {text[7:LONGEST].rstrip('.')}.", text)
     elif gpu_words.names_gpu(text) and _FAILED.search(text) and not _CALM.search(text) and not _MAY.search(text):
-        yield _event(FAILURE, f"The GPU software reported a failure, and the line does not say which: {said}.", text)
+        event = _event(FAILURE, f"The GPU software reported a failure, and the line does not say which: {said}.", text)
+        yield replace(event, warning=unrecognised.goes_on(text))
     elif not unrecognised.is_prose(text) and not _MILD.search(text):
         yield from _in_words(text, said)
 
@@ -260,12 +330,18 @@ def is_weak(kind: str) -> bool:
 
 def _in_words(text: str, said: str) -> Iterator[Event]:
     """What happened, by the words of the line alone."""
-    if found := _STATUS.search(text):  # a name says what it means: QNN_GRAPH_ERROR_INVALID_OP_CONFIG
-        what = found[1].replace("_", " ").lower()
-        event = _event(f"{WORDS}status", f"The program reported {found[0]} ({what}): {said}.", text)
+    if found := _STATUS.search(text) or _NAMED_STATUS.search(text):  # it says what it means: QNN_GRAPH_ERROR_INVALID_OP_CONFIG
+        named = found.groupdict()
+        name = named.get("name") or found[1]
+        number = f", {named['number']}" if named.get("number") else ""
+        what = named["rest"].replace("_", " ").strip().lower()
+        event = _event(f"{WORDS}status", f"The program reported {name} ({what}{number}): {said}.", text)
         yield replace(event, warning=True)
         return
     bare = without_sources(text)
+    system = _OS_ERROR.search(bare)  # what the system answered says more than the words around it
+    if system and any(words.search(system[1]) for _, words, _, _ in CLASSES):
+        bare = system[1]
     for kind, words, means, command in CLASSES:
         if words.search(bare):
             step = _next.DMESG if _KERNEL_LINE.search(text) else command
@@ -281,12 +357,15 @@ def _in_words(text: str, said: str) -> Iterator[Event]:
 def _operation(text: str, said: str) -> str:
     """What failed, and the number of the error, where the line names one of them."""
     number = _NUMBER.search(text)
+    number = None if number and number[1].strip("-0x") == "" else number
     code = f" with error {number[1]}" if number else ""
     if found := _OPERATION.search(text):
         return f"reported that {found[1]} failed{code}: {said}"
     if found := _TRIED.search(text):
         where = (found["place"] or found["during"] or "").strip(" !")
-        return f"could not {found['verb'].strip(' !')}" if found["verb"] else f"reported an error {where}"
+        return f"could not {found['verb'].strip(' !:')}" if found["verb"] else f"reported an error {where}"
+    if found := _PHRASE.search(text):
+        return f"reported that {found[1].strip()} failed{code}: {said}"
     return f"reported that an operation failed{code}: {said}" if number else ""
 
 

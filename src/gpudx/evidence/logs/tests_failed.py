@@ -57,6 +57,11 @@ MARKS = (
     "FAILED: //",
     "(SEGFAULT)",
     "(Not Run)",
+    "Testing",
+    "Checking",
+    "Verifying",
+    "elf-test",
+    "elftest",
 )
 _PYTEST = re.compile(r"(?:=+ )?(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?(?:, \d+ \w+)* in [\d.]+s")
 _CARGO_SUM = re.compile(r"\b(ok|FAILED)\. (\d{1,9}) passed; (\d{1,9}) failed")
@@ -96,6 +101,12 @@ _ALONE = re.compile(
     r"^\s*\d+ - (\S[^()]{1,160}?) \((?:Failed|Timeout|Not Run|Child \w+|Subprocess \w+|Bus error|Exit code 0x\w+|SEGFAULT|ILLEGAL"
     r"|NUMERICAL)\)$"
     r"|^(?:TIMEOUT|FAILED|FLAKY): (//\S+)"
+)
+# "Testing: md5 [OpenCL]... FAILED (cmp_all(0))": the runner's own reason stands behind it.
+_TESTING = re.compile(
+    r"^\s*(?:Testing|Checking|Verifying|Self[- ]?test(?:ing)?|Benchmarking):? +(?P<name>\S.{1,78}?) ?\.{2,} ?(?:FAIL(?:ED)?"
+    r"|ERROR|Error)\b,? ?"
+    r"(?P<why>[^\n]{0,60})"
 )
 _LIST = re.compile(r"[Tt]he following tests (?:have )?(?i:failed)")
 LONGEST = 120
@@ -187,7 +198,12 @@ def _in_words(near: Near) -> Iterator[Event]:
         step = _next.HANG if "timeout" in near.text.lower() else _next.RECORD
         yield _event("test-failed", f"The test {name} {'ran out of time' if step == _next.HANG else 'failed'}.", name, step)
         return
-    if found := _DOTTED.search(near.text):
+    if found := _TESTING.search(near.text):
+        why = found["why"].strip(" .")
+        why = why[1:-1] if why.startswith("(") and why.endswith(")") else why
+        name = found["name"].strip()
+        yield _event("test-failed", f"The test {name} failed{f' ({why})' if why else ''}.", name)
+    elif found := _DOTTED.search(near.text):
         yield _event("test-failed", f"The test {found['f']} failed.", found["f"])
     elif found := _ANY.search(near.text):
         name = next(filter(None, found.groups())).strip()

@@ -91,7 +91,27 @@ MARKS = (
     "not permitted",
     "not linked",
     "no available",
+    "ee  ",
+    "returned -",
+    "returns -",
+    "ret=-",
+    "ret -",
+    "ret = -",
+    "ret: -",
+    "rc=-",
+    "rc -",
+    "rc = -",
+    "err=-",
+    "err = -",
+    "err: -",
+    "errno",
+    "critical",
+    "faulty",
+    "reported problems",
     " ee ",
+    "_reset",
+    "been reset",
+    "was reset",
     "not set in",
     "without an ",
     "lockup",
@@ -155,6 +175,39 @@ MARKS = (
     "fallo",
     "fehler",
     "ошибка",
+    "未找到",
+    "找不到",
+    "超时",
+    "无法",
+    "不支持",
+    "异常",
+    "見つかりません",
+    "できません",
+    "タイムアウト",
+    "찾을 수 없",
+    "시간 초과",
+    "지원되지",
+    "no se p",
+    "nicht ",
+    "introuvable",
+    "не удалось",
+    "не найден",
+    "not exist",
+    "n't exist",
+    "not registered",
+    "not usable",
+    "n't usable",
+    "not valid",
+    "unusable",
+    "is not a function",
+    "no space left",
+    "impossible to",
+    "refusing to",
+    "bailing out",
+    "exiting ",
+    "converge",
+    "lost atoms",
+    "bug:",
 )
 MOST_READ = 4000
 _BAD = re.compile(
@@ -175,7 +228,7 @@ _BAD = re.compile(
     r"|\btruncated (?:file|data|stream|input|model|header)|\bdied\b"
     r"|\b(?:is|are|was|were) not (?:available|initiali[sz]ed|implemented|allowed|permitted|defined|loaded|ready|installed)\b"
     r"|\bnot (?:permitted|implemented|initiali[sz]ed|linked)\b"
-    r"|\bno available (?:\w+ )?memory\b|(?-i:\d +EE +\d)"
+    r"|\bno available (?:\w+ )?memory\b|(?-i:(?:^|\d +)EE +\d)"
     r"|not set in the environment|without an? \w+ (?:backend|context|device|driver)"
     r"|\boutside (?:the |of )?(?:the )?(?:grid|range|bounds|domain|limits?|memory|window|allowed|valid)|improperly\b|non-?finite"
     r"|\binfinity\b|(?-i:[A-Z0-9]_ERR_[A-Z])|\btraceback \(most|\bbuilt without\b"
@@ -183,19 +236,31 @@ _BAD = re.compile(
     r"|core dump(?:ed)?\b|minidump"
     r"|\bgiving up\b|\bunknown (?:header|error|option|argument|symbol|type|device|function|command|symbol|target)|\bconflicts? with"
     r"|watchdog.{0,60}(?:terminat|kill|recover|restart|fired|trigger)|\bundefined (?:function|name|identifier)|no response\b|\boops\b"
+    r"|\b(?:gpu|device|adapter|context) (?:has been|was) reset\b|(?-i:_CONTEXT_RESET\b)"
+    r"|\bfaulty\b|\bundefined value|\breported problems\b|\berrors[ :=]{1,3}(?:0 - )*-?[1-9]\d*\b(?![.\d])"
+    r"|\b(?:ret(?:urn(?:ed|s))?|rc|err(?:no)?)(?: code| value)?[ :=(]{1,3}-[1-9]\d{0,9}\b(?![.\d])|(?-i:\bCRITICAL\b)"
+    r"|[\[<|(] ?critical ?[\]>|)]"
     r"|\bexhausted\b|\binaccessible\b|\bunreachable\b|\bfallen off\b|\bdisappeared\b|\boverheat\w*"
     r"|\b(?:screen|display|window|desktop|system|process|is|was|has) frozen\b|\babnormal\w*"
     r"|\binconsistent\b|\bunresolved\b|\bmisaligned\b|(?:does|do|did|is|are)(?: not|n't) match"
     r"|(?-i:-E(?:IO|INVAL|NOMEM|NODEV|NOENT|NOSPC|BUSY|FAULT|TIME(?:DOUT)?|PERM|ACCES)\b)"
     r"|not enough|insufficient|not compatible|incompatible|call returned [1-9]"
-    r"|^\s*(?:\S+ +){0,9}#\d+ +(?:pc |0x)|错误|失败|崩溃|エラー|失敗|오류|실패|fallo|fehler|ошибка",
+    r"|^\s*(?:\S+ +){0,9}#\d+ +(?:pc |0x)|错误|失败|崩溃|エラー|失敗|오류|실패|fallo|fehler|ошибка"
+    r"|未找到|找不到|超时|无法|不支持|异常|見つかりません|できません|タイムアウト|찾을 수 없|시간 초과|지원되지"
+    r"|\bno se p(?:udo|uede)\b|\bnicht (?:gefunden|finden|geladen|unterstützt|gültig|möglich)|\bintrouvable\b|\bне (?:удалось|найден)"
+    r"|\bnot exists?\b|n't exist\b|\bnot (?:registered|usable|valid)\b|n't usable\b|\bunusable\b|\bis not a function\b|\bno space left\b"
+    r"|\bimpossible to\b|\brefusing to\b|\bbailing out\b|\bexiting (?:due to|because)|\b(?:not|n't|never) converged?\b"
+    r"|\bdiverged\b|\blost atoms\b"
+    r"|(?-i:\bBUG: )|\.(?-i:Error|Exception): ",
     re.IGNORECASE,
 )
 # Lines with such a word that report no failure.
 _FINE = re.compile(
-    r"^\s*-- |^\s*(?:PASS(?:ED)?|OK|ok)\b[ :\[]|(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?"
+    r"^\s*(?:#{1,6} (?:[^\W\d]+ ?){1,6}$|\*\*[^*]{1,120}\*\*\W*$)|^\s*at (?:async |new )?[\w$.<>/`~+\[\], ]{1,200}\(|^\s*-- "
+    r"|^\s*(?:PASS(?:ED)?|OK|ok)\b[ :\[]|(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?"
     r"|failures?|failed"
-    r"|faults?)\s*[:=]\s*0\b"
+    r"|faults?)\s*[:=]?\s*0(?: - 0)*\b(?![.x]| - )|\bhas already been registered\b|(?:^|\] ?)Skipping\b|\bNCCL INFO comm\b"
+    r"|(?-i:^\s*(?!\S*(?:ERR(?:OR)?|FAIL\w*|CODE|STATUS)\s*[:=])(?:[A-Z0-9]+(?:_[A-Z0-9]+)+|[A-Z]+\(\w+\))\s*[:=]\s*\S*\s*$)"
     r"|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b|within (?:the |a )?tolerance|fall(?:ing)? ?back|CUDA focus unchanged"
     r"|^=+ (?:(?:ERROR|LEAK|RACECHECK) SUMMARY|Target application returned)"
     r"|\(EE\) error, \(NI\)|\(unknown line\)|^\s*unknown function \(ip:"
@@ -239,11 +304,15 @@ _HAPPENED = re.compile(
 )
 # An exception says what happened in its first sentence; what to do is in the next ones.
 _RAISES = re.compile(r"(?:^|[\s.])[A-Z]\w+(?:Error|Exception|Warning): ")
+_GOES_ON = re.compile(
+    r"\bfall(?:ing|s)? ?back\b|\b(?:changing|switching|reverting)\b.{1,40}\bto\b|\binstead\b|, (?:re)?trying\b"
+    r"|\bcontinuing\b", re.IGNORECASE
+)
 # What people write around a log.
 _PROSE = re.compile(
     r"^(?:It|I|We|My|Our|If|But|So|Then|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
-    r"|^(?:The|This|That|There|When|After)\b(?!.*[\\_<>=:])"
-    r"|^(?:[A-Z]?[a-z'-]+,? ){6,}[a-z'-]+[.?]$"
+    r"|^(?:The|This|That|There|When|After|El|La|Los|Las|Cuando|Al|Je|Quand|Lorsque|Der|Die|Das|Wenn|Ich)\b(?!.*[\\_<>=:])"
+    r"|^(?:[A-Z]?[a-z'-]+,? ){6,}[a-z'-]+[.?]$|请问|怎么|如何|为什么|ですか|でしょうか|어떻게|인가요|¿"
 )
 _CALM = re.compile(
     r"^I\d{4} \d\d:\d\d:|^\[?(?:INFO|DEBUG|TRACE)\b|\blevel=(?:info|debug)\b|\bNCCL INFO\b|^[ID]/\w|^\d\d-\d\d [\d:.]+ +\d+ +\d+ [ID] "
@@ -285,8 +354,14 @@ def is_calm(text: str) -> bool:
 
 def is_advice(text: str) -> bool:
     """Does a line only say what may happen, or what to do then?"""
-    said = text.partition(". ")[0] if _RAISES.search(text) else text
+    first = text.partition(". ")[0]
+    said = first if _RAISES.search(text) or _bad(first) else text
     return bool(_ADVICE.search(_NUMBERED.sub(" ", said))) and not _HAPPENED.search(said)
+
+
+def goes_on(text: str) -> bool:
+    """Does a line say what the program does in place of what it could not do?"""
+    return bool(_GOES_ON.search(text))
 
 
 def is_code(text: str) -> bool:

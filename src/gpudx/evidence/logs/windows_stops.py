@@ -35,7 +35,26 @@ MARKS = (
     "image_name:",
     "stop code",
     "stopcode",
+    "(code 10)",
+    "(code 12)",
+    "(code 31)",
+    "(code 39)",
+    "(code 43)",
+    "(code 45)",
+    "error 43",
+    "code 43",
 )
+# What the device manager says of a device: Microsoft Learn, "Error codes in Device Manager in Windows".
+MANAGER = {
+    10: "the device could not be started",
+    12: "there are not enough free resources for the device",
+    31: "Windows could not load the drivers that the device needs",
+    39: "the driver is damaged or missing",
+    43: "the driver reported a failure of the device, and Windows stopped it",
+    45: "the device is not connected",
+}
+_MANAGER = re.compile(r"\(code (10|12|31|39|43|45)\)|^(?!.*cuda).*\b(?:gpu|card|driver|device|nvidia)\b.{0,60}\b(?:error"
+    r"|code) (43)\b", re.IGNORECASE)
 # Numbers, names and meanings of bug checks: Microsoft Learn, "Bug Check Code Reference". True where the device did not answer in time.
 CHECKS = {
     0x10E: ("VIDEO_MEMORY_MANAGEMENT_INTERNAL", "the video memory manager found an error in its own data", False),
@@ -66,6 +85,11 @@ NEAR = 12
 
 
 def read(near: Near) -> Iterator[Event]:
+    if found := _MANAGER.search(near.text):
+        number = int(found[1] or found[2])
+        said = f"The device manager of Windows has an error for a device: {MANAGER[number]} (code {number})."
+        yield Event("windows-device", "refusal", said, (("code", str(number)),), next=_next.SYSTEM_EVENTS, sure=False)
+        return
     code = _code(near.text)
     around = (near.text, *near.after(NEAR), *near.before(NEAR))
     if code is not None:
