@@ -120,7 +120,7 @@ def test_the_guilty_launch_of_a_case(opencl: OpenCL, tmp_path: Path) -> None:
     done = gpudx_(opencl, "capture", tmp_path / "case", "--case", tmp_path / "again")
     assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "again").glob("wild-1.gpucapsule")
-    assert file.read(path).outcome.note == "the program died of SIGSEGV"
+    assert file.read(path).outcome.note == "the program crashed with SIGSEGV"
 
 
 def test_instruments_look_at_a_replay(opencl: OpenCL, tmp_path: Path) -> None:

@@ -310,7 +310,7 @@ def test_a_crash_with_a_launch_that_outruns_its_memory(world: Make, look: Look, 
     assert one.severity == "warning" and one.site is not None and one.causes == ("out-of-bounds-access",)
     assert (one.site.launch, one.site.argument, one.site.argument_name) == (3, 0, "out")
     assert one.message == (
-        "Kernel smooth was passed buffer #5 as argument 0 (float* out), which is 192,000 bytes less than its numbers require."
+        "Kernel smooth was passed buffer #5 as argument 0 (float* out), which is 192,000 bytes less than its size arguments require."
     )
     name = "count" if number else "the work-items in x"
     assert f"in buffer #5; {name} (64,000) calls for 64,000" in one.evidence[0].text

@@ -34,7 +34,7 @@ def wanted(text: str | None, limit: str | None, no_data: bool, sanitize: str | N
 def collected(run: RunResult, directory: Path, no_data: bool) -> list[Written]:
     from gpudx.lab import captured_launch
 
-    ending = f"the program died of {run.signal}" if run.signal else ""
+    ending = f"the program crashed with {run.signal}" if run.signal else ""
     return captured_launch.collect(directory, ending, no_data)
 
 

@@ -107,5 +107,5 @@ def _of_launches(entry: source.Entry, name: str, claim: str, expect: str, experi
 def _chosen(entry: source.Entry, key: str, choice: Mapping[str, str] | Mapping[Expect, str], default: str) -> str:
     value = entry.text(key, default)
     if value not in choice:
-        entry.refuse(f"there is no {key} {value}{nearest(value, choice)} (there are {', '.join(choice)})", key)
+        entry.refuse(f"there is no {key} {value}{nearest(value, choice)} (known: {', '.join(choice)})", key)
     return value

@@ -43,7 +43,7 @@ class Entry:
     def check_keys(self, allowed: tuple[str, ...], values: Mapping[str, Any] | None = None) -> None:
         for key in self.values if values is None else values:
             if key not in allowed:
-                self.refuse(f"there is no key {key}{nearest(key, allowed)} (there are {', '.join(allowed)})", key)
+                self.refuse(f"there is no key {key}{nearest(key, allowed)} (known: {', '.join(allowed)})", key)
 
     def text(self, key: str, default: str | None = None, values: Mapping[str, Any] | None = None) -> str:
         """A text that must be there unless it has a default."""
@@ -79,7 +79,7 @@ class Entry:
             self.refuse(f"{name} must be a place from 0 on; write {EXAMPLE}", "names")
         if match["type"] and match["type"] not in TYPES:
             self.refuse(
-                f"there is no type {match['type']}{nearest(match['type'], TYPES)} (there are {', '.join(TYPES)})",
+                f"there is no type {match['type']}{nearest(match['type'], TYPES)} (known: {', '.join(TYPES)})",
                 "names",
             )
         return Argument(int(match["index"]), match["type"] or "")

@@ -6,7 +6,7 @@ every conclusion about it is about another program.
 Example:
 
     $ edit kernels.c; make -C build-new        // builds another folder
-    $ ./build/app                              // ran the build of last week
+    $ ./build/app                              // ran last week's build
 
 Fix it by building again, and check the build id or the hash in `gpudx show CASE identity`.
 

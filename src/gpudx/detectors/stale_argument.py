@@ -1,4 +1,4 @@
-"""A kernel argument kept the value of an earlier launch, although the program went on to other data.
+"""A kernel argument kept the value of an earlier launch, although the program had moved on to other data.
 
 Kernel objects keep their arguments: what is not set again is passed again (OpenCL 3.0 API specification, clSetKernelArg). A program
 that sets some arguments before each launch, and one only before the first, works on the first buffer, or with the first size, every
@@ -15,15 +15,15 @@ Example:
 
 Fix it by setting the argument before each launch that needs another value.
 
-Reported of runs that failed, in the first two cases.
+Reported for runs that failed, in the first two cases.
 A buffer is read back that nothing wrote and no launch was passed, and a kernel whose other
 buffers were set anew was passed another buffer, created by the same line with the same size, in each launch. Or a number that was set
 once is the number of elements of the earlier writes to a buffer, and the write before a later launch had fewer: the kernel is passed
 the old number.
 
-A third case is that of two buffers that the host exchanges after each launch, for arguments that it set once: all launches are passed the
+A third case is that of two buffers that the host swaps after each launch, for arguments that it set once: all launches are passed the
 same, nothing changes what they read in between, and what they write they do not read, so that each computes the same again. It is
-reported, as likely, if the program reads back the buffer that the launches only read, and also of runs that passed.
+reported, as likely, if the program reads back the buffer that the launches only read, and also for runs that passed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ CAUSE = Cause(
 MOST_LAUNCHES = 10_000
 LEAST = 16  # bytes of a write: smaller numbers agree by chance
 LEAST_REPEATED = 3
-SAME_AGAIN = "All launches after the first compute what is there already; that the program meant to exchange its buffers is not shown."
+SAME_AGAIN = "All launches after the first compute what is there already; that the program meant to swap its buffers is not shown."
 NEVER_WRITTEN = "The program read back a buffer that nothing wrote, and the kernel was passed the same other buffer in each launch."
 I64 = NDArray[np.int64]
 
@@ -302,7 +302,7 @@ def _same_again(facts: Facts, one: Kept, pair: tuple[int, int, int, int]) -> Fin
         severity="error",
         message=(
             f"Kernel {name} was launched {len(one.launches):,} times with the same arguments, so that each launch computes the same as the "
-            f"first: {placed(setter)} set {first} once, and it was never exchanged with {second}."
+            f"first: {placed(setter)} set {first} once, and it was never swapped with {second}."
         ),
         evidence=evidence,
         site=setter,
@@ -312,6 +312,6 @@ def _same_again(facts: Facts, one: Kept, pair: tuple[int, int, int, int]) -> Fin
         attribution="probable",
         because=SAME_AGAIN,
         causes=(ID,),
-        steps=(f"If the buffers change places after each launch, set arguments {source} and {target} again before the next one.",),
+        steps=(f"If the buffers are swapped after each launch, set arguments {source} and {target} again before the next one.",),
         facts=(("kernel", name), ("argument", str(source))),
     )

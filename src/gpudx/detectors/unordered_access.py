@@ -16,7 +16,7 @@ Fix it with an event between them (CUDA), or by passing the first command's even
 
 Streams created with cudaStreamNonBlocking do not wait for the default stream, nor the default stream for them.
 
-It is an error only if both surely access the same bytes: copies and fills by their ranges, and a copy of a whole buffer against
+It is an error only if both certainly access the same bytes: copies and fills by their ranges, and a copy of a whole buffer against
 a kernel that was passed it. It is a warning if it is not known how much of it a kernel accesses, or whether it writes. A
 pointer inside a structure counts only against copies and fills, as a warning: the kernel may not use it. Not reported: pointers
 into different parts of one allocation; kernels that are passed one pointer in several queues together with different numbers or
@@ -51,7 +51,7 @@ ONE_QUEUE = "Or put both into one in-order queue, if they need not run at the sa
 NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
-    title="Two operations race for one buffer",
+    title="Two operations race on one buffer",
     refutes_if="The failure remains with an event between the two named calls, or with both in one queue.",
     fix=(
         "Record an event after the first call in its queue, and let the second call's queue wait for it.",

@@ -3,7 +3,7 @@
 An allocation begins at an aligned address, so a few bytes are left between it and the fence; they hold a known pattern. The
 pattern is checked when the program has waited, and when the memory is freed. Where fences are not possible, a red zone of 4 KB
 behind the allocation holds the pattern. If it changed, something wrote outside the allocation since the last check: the
-launches of that time that were passed the allocation are the suspects. Where kernels use addresses, other launches may have got
+launches in between that were passed the allocation are the suspects. Where kernels use addresses, other launches may have got
 one from elsewhere, so a single suspect is likely, not certain. Reads leave no trace, and neither does a write of the same
 values.
 

@@ -45,7 +45,7 @@ TWICE = 2
 REPEAT = 2  # plain runs of a fault that the record settles: the second says whether it repeats
 DEVICE_ERROR = "device-error-reported"
 BESIDE = (DEVICE_ERROR, "ignored-error", "runtime-error")
-REFUSED = "The call was refused, so its work was not done; the program went on without a failure of its own."
+REFUSED = "The call was refused, so its work was not done; the program continued without a failure of its own."
 CREATING = ("Create", "Alloc")
 UNSAID = ("device-assertion",)  # causes that a kernel states without the value that it is about
 

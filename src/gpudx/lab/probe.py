@@ -89,7 +89,7 @@ def _text(content: bytes) -> str:
 
 def _problem(status: int) -> str:
     if status < 0:
-        return f"died of {signals.name(-status)}"
+        return f"crashed with {signals.name(-status)}"
     return f"ended with status {status}" if status else ""
 
 
