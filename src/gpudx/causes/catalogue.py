@@ -41,7 +41,7 @@ and another size, so the kernel reads the wrong fields and passes the end of the
         kind=IN_KERNEL,
         about="""A kernel divides an integer by zero.
 
-OpenCL leaves the result undefined: CPU devices stop the program with SIGFPE; GPUs return an arbitrary number and continue.
+The result is undefined in OpenCL: CPU devices stop the program with SIGFPE; GPUs return an arbitrary number and continue.
 """,
     ),
     Cause(
@@ -350,7 +350,7 @@ belongs to a command after it, so neither can continue.
     ),
     Cause(
         id="threads-collide",
-        title="Host threads use something at the same time that only one thread may use at a time",
+        title="Host threads share something that only one thread may use at a time",
         refutes_if="The failure remains when only one thread makes GPU calls.",
         fix=(
             "Look for what two threads share without a lock: kernel objects, queues, the current device, caches of the program.",
@@ -359,7 +359,7 @@ belongs to a command after it, so neither can continue.
         predicts=(("recorded", "it fails only when several threads make calls"),),
         settled_by="a run with one host thread",
         kind=THREADS,
-        about="""Host threads use something at the same time that only one thread may use at a time.
+        about="""Host threads share something that only one thread may use at a time.
 
 A handle, a current device, a cache or the program's own memory: which of them is not known from this alone.
 """,

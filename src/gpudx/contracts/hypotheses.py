@@ -34,7 +34,7 @@ EXPERIMENTS = {
 KEYS = {
     "name": "what you call it",
     "claim": "what you believe, as a sentence",
-    "launches": "the launches it speaks of: a table with `kernel`, `predicate`, and as in a contract `where`, `names`",
+    "launches": "the launches that it is about: a table with `kernel`, `predicate`, and as in a contract `where`, `names`",
     "allocations": "or a predicate over all allocations",
     "errors": "or a predicate over all calls that failed",
     "expect": "of how many the predicate is true if you are right: some, none or all (optional, some)",

@@ -49,12 +49,12 @@ class Entry:
         """A text that must be there unless it has a default."""
         found = (self.values if values is None else values).get(key, default)
         if not isinstance(found, str) or (default is None and not found.strip()):
-            self.refuse(f'{key} must be a text; write {key} = "..."', key)
+            self.refuse(f'{key} must be a string; write {key} = "..."', key)
         return found
 
     def expression(self, text: object, table: Table) -> Expression:
         if not isinstance(text, str):
-            self.refuse(f'an expression must be a text; write "n > 0" instead of {text!r:.40}')
+            self.refuse(f'an expression must be a string; write "n > 0" instead of {text!r:.40}')
         part = text.strip().splitlines()[0] if text.strip() else ""
         try:
             return parse(text, table, self.line(part))

@@ -52,7 +52,7 @@ CAUSE = Cause(
         ),
     ),
     fix_of=tuple((api, ADDRESSES) for api in ("cuda", "hip")),
-    predicts=(("recorded", "the call is refused or the kernel reads bytes that were not set"),),
+    predicts=(("recorded", "the call is refused, or the kernel reads bytes that were not set"),),
     kind=FIXED,
 )
 FLOATS = {2: "half", 4: "float", 8: "double"}

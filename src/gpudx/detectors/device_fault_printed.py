@@ -385,7 +385,7 @@ def _size(facts: Facts, guilty: Suspect | None, place: _Place) -> str:
     if len(short) != 1 or object_of(facts, short[0]) != place.object:
         return ""
     room, need = short[0].room // short[0].element, short[0].need // short[0].element
-    return f"; it has room for {plural(room, 'value')}, the sizes passed with it need {need:,}"
+    return f"; it has room for {plural(room, 'value')}, but the sizes passed with it require {need:,}"
 
 
 def _evidence(

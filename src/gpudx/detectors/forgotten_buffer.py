@@ -1,7 +1,7 @@
 """A kernel is passed one buffer for two arguments, and a buffer that fits one of them was filled and never used.
 
-Each argument takes any buffer, so that the wrong variable in one of two lines that look alike goes unnoticed where the wrong buffer is
-large enough.
+Any buffer can be passed for any argument, so a wrong variable goes unnoticed if its buffer is large
+enough.
 
 Example:
 

@@ -1,7 +1,7 @@
 """A kernel argument kept the value of an earlier launch, although the program had moved on to other data.
 
 Kernel objects keep their arguments: what is not set again is passed again (OpenCL 3.0 API specification, clSetKernelArg). A program
-that sets some arguments before each launch, and one only before the first, works on the first buffer, or with the first size, every
+that sets some arguments before each launch, and one only before the first, uses the first buffer, or the first size, every
 time.
 
 Example:

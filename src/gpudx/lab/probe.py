@@ -70,7 +70,7 @@ def ask(
         out, err = child.communicate(timeout=patience)
     except subprocess.TimeoutExpired:
         _kill(child)
-        return Answer(None, problem=f"gave no answer within {patience:.0f} s")
+        return Answer(None, problem=f"did not answer within {patience:.0f} s")
     except BaseException:
         _kill(child)
         raise

@@ -229,7 +229,7 @@ def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
     said = clean(case.outcome.said)
     for name, lines in (
         ("coverage", writer.dimmed(" ".join(suppressions(case)))),
-        ("said", [writer.cut(f"{INDENT}the program said: {said}")] if said else []),
+        ("said", [writer.cut(f"{INDENT}the program printed: {said}")] if said else []),
         ("code", _one_line_of_code(place, writer) if place else []),
         ("more", _more(case, writer, "")),
         ("coverage", writer.dimmed(coverage(case, counts=False))),
