@@ -9,7 +9,7 @@ CAUSES = (
     Cause(
         id="undersized-buffer",
         title="A buffer is smaller than the launch that uses it needs",
-        refutes_if="The launch would stay inside the buffer with the sizes that it was passed.",
+        refutes_if="The launch stays inside the buffer with the sizes that it was passed.",
         fix=("Allocate the buffer from the same sizes that the launch is passed.",),
         predicts=(("recorded", "the launch reads or writes past the end of the buffer"),),
         kind=MEMORY,
@@ -301,7 +301,7 @@ the code relies on the threads of a warp running in step.
     Cause(
         id="collective-mismatch",
         title="Ranks of one job issue different collectives",
-        refutes_if="The ranks would issue the same collectives, with the same sizes, in the same order.",
+        refutes_if="The ranks issued the same collectives, with the same sizes, in the same order.",
         fix=(
             "Compare the code paths of the two ranks before the named collective: a condition on the rank, on data or on a batch's size.",
             "Pad or synchronize sizes that depend on a rank's own data before the collective.",
@@ -338,7 +338,7 @@ belongs to a command after it, so neither can continue.
     Cause(
         id="rank-missing",
         title="A rank never reached a collective in which the others wait",
-        refutes_if="The named rank would have issued the collective.",
+        refutes_if="The named rank issued the collective.",
         fix=(
             "Look at what the named rank did after its last collective: a branch that the others did not take, a caught exception, "
             "or a wait of its own.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpudx.cli.speak import say
 from gpudx.errors import UserError
@@ -51,3 +51,11 @@ def tell(found: list[Written], asked: Capture, quiet: bool) -> None:
         else:
             memory = f"{len(one.capsule.buffers)} buffers with {one.capsule.bytes:,} bytes"
             say(f"captured {name} ({memory}) in {one.size:,} bytes: gpudx replay {here(str(one.path))}")
+
+
+def as_data(found: list[Written]) -> dict[str, Any]:
+    """What `gpudx capture --json` prints of the capsules: their paths, and why there is none."""
+    return {
+        "capsules": [str(one.path) for one in found if one.path],
+        "problems": [one.problem for one in found if not one.path],
+    }
