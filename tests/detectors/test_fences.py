@@ -83,7 +83,7 @@ def test_of_two_launches_none_is_accused(opencl: OpenCL) -> None:
 def test_access_of_the_program_itself(opencl: OpenCL, mode: str, says: str) -> None:
     recorded = run(opencl, mode)
     finding = hit(recorded)
-    assert finding.message.startswith("The program itself wrote at") and says in finding.message
+    assert finding.message.startswith("The program itself wrote ") and says in finding.message
     assert finding.site is None and access(finding).by == "host"
     first = diagnose(recorded.findings, recorded.outcome)[0]
     assert (first.cause, first.status) == ("host-access-outside-buffer", "confirmed")

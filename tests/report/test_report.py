@@ -345,5 +345,5 @@ def test_a_report_without_a_cause_has_the_command_that_gets_further() -> None:
     unknown = replace(FULL.diagnosis[0], cause="unexplained", status="inconclusive", guilty=None, victim=None)
     case = replace(FULL, diagnosis=(unknown,), findings=(), command=("./app",), directory="one")
     steps = "Run `gpudx investigate -- ./app`."
-    assert steps in render("terminal", case, Page(120))
-    assert steps not in render("terminal", replace(FULL, command=("./app",)), Page(120))
+    assert steps in render(case, "terminal", Page(120))
+    assert steps not in render(replace(FULL, command=("./app",)), "terminal", Page(120))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpudx.cli.speak import say
 from gpudx.errors import UserError
+from gpudx.text import plural
 from gpudx.text.places import here
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def tell(found: list[Written], asked: Capture, quiet: bool) -> None:
         if one.capsule is None:
             say(f"{name} was not captured: {one.problem}")
         else:
-            memory = f"{len(one.capsule.buffers)} buffers with {one.capsule.bytes:,} bytes"
+            memory = f"{plural(len(one.capsule.buffers), 'buffer')} with {plural(one.capsule.bytes, 'byte')}"
             say(f"captured {name} ({memory}) in {one.size:,} bytes: gpudx replay {here(str(one.path))}")
 
 

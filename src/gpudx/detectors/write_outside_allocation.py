@@ -190,8 +190,10 @@ def _seen(facts: Facts, damage: Damage, label: str) -> Iterator[Evidence]:
         else f"put {label} at {block.address:#x}, with a known pattern next to it"
     )
     yield Evidence(f"call {made + 1} {where}", (made + 1,))
+    last = damage.offset + damage.bytes - 1
+    changed = f"byte {last:,}" if damage.bytes == 1 else f"bytes {damage.offset:,} to {last:,}"
     yield Evidence(
-        f"bytes {damage.offset:,} to {damage.offset + damage.bytes - 1:,}, counted from its start, had changed between "
+        f"{changed}, counted from its start, had changed between "
         f"call {damage.since + 1} and call {damage.position + 1}; there is now {damage.seen:#x}"
     )
 

@@ -9,7 +9,7 @@ from gpudx.model import Case
 from gpudx.model.flake import EVERY, MOST_TOLD, PROCESS, Blame, Cell, Flake, FlakyTest
 from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Picture, Rows, Section, Table
 from gpudx.report.verdict import Tone
-from gpudx.text import capital, plural
+from gpudx.text import plural
 
 MOST_ROWS = 25
 MOST_WORDS = 12  # tests with sentences
@@ -40,7 +40,7 @@ def verdict(flake: Flake) -> tuple[str, Tone, str]:
     told = ", ".join(f"{number:,} {kind}" for kind, number in counts.most_common() if number)
     some = sum(counts.values())
     text = f"{plural(some, 'test')} of {flake.tests:,} failed at least once in {plural(flake.runs, 'run')}: {told}."
-    causes = [f" {capital(blame.cause)} explains {len(blame.explains)} of them." for blame in flake.blames[:1]]
+    causes = [f" The cause {blame.cause} explains {len(blame.explains)} of them." for blame in flake.blames[:1]]
     flaky = any(test.kind != "deterministic" for test in flake.results)
     return "FLAKY TESTS" if flaky else "FAILING TESTS", "bad", text + "".join(causes)
 
