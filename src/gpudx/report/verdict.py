@@ -95,7 +95,7 @@ def _read(case: Case) -> tuple[str, Tone, str]:
         )
     if told is None:
         return "NOTHING RECOGNISED", "unsure", case.outcome.summary
-    return "EVENTS SEEN" if told.severity == "note" else "PROBLEMS FOUND", "unsure", told.message
+    return "EVENTS SEEN" if told.severity == "info" else "PROBLEMS FOUND", "unsure", told.message
 
 
 def _nothing(case: Case) -> tuple[str, Tone]:
