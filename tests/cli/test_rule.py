@@ -34,7 +34,7 @@ def test_the_id_that_lint_prints_is_known() -> None:
 def test_every_text_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Words stay whole; only code is longer than the line."""
     monkeypatch.setattr(page, "page_here", lambda: Page(80))
-    for name in ("environment-note", "unordered-access", "fenced", ""):
+    for name in ("environment-note", "unordered-access", "stale-argument", "fenced", ""):
         assert not [line for line in printed(name).splitlines() if len(line) > 80]
 
 

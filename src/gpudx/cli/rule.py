@@ -71,7 +71,7 @@ def _fitted(text: str, width: int) -> str:
 def _lines(part: str, width: int) -> Iterator[str]:
     from gpudx.report.layout import wrapped
 
-    if part.startswith(" ") or "\n " in part:
+    if part.startswith(" ") or ("\n " in part and not part.startswith("- ")):
         for line in part.split("\n"):
             row = ROW.match(line) if len(line) > width else None
             yield from wrapped(row[2], width, row[1]) if row else [line]

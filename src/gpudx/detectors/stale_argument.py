@@ -9,21 +9,21 @@ Example:
     for (int i = 0; i < 3; i++) {
         clSetKernelArg(gather, 0, sizeof(cl_mem), &table[i].source);
         if (i == 0)
-            clSetKernelArg(gather, 1, sizeof(cl_mem), &table[i].result);     // launches 2 and 3 write result 0 again
+            clSetKernelArg(gather, 1, sizeof(cl_mem), &table[i].result);  // result 0 each time
         clEnqueueNDRangeKernel(queue, gather, 1, NULL, &n, NULL, 0, NULL, NULL);
     }
 
 Fix it by setting the argument before each launch that needs another value.
 
-Reported for runs that failed, in the first two cases.
-A buffer is read back that nothing wrote and no launch was passed, and a kernel whose other
-buffers were set anew was passed another buffer, created by the same line with the same size, in each launch. Or a number that was set
-once is the number of elements of the earlier writes to a buffer, and the write before a later launch had fewer: the kernel is passed
-the old number.
+Three cases are reported; the first two only for runs that failed:
 
-A third case is that of two buffers that the host swaps after each launch, for arguments that it set once: all launches are passed the
-same, nothing changes what they read in between, and what they write they do not read, so that each computes the same again. It is
-reported, as likely, if the program reads back the buffer that the launches only read, and also for runs that passed.
+- The program reads back a buffer that nothing wrote and no launch was passed. The kernel, whose other buffers were set again, was
+  passed another buffer in each launch, created by the same line with the same size.
+- A number that was set once is the number of elements of the earlier writes to a buffer. The write before a later launch had fewer
+  elements, and the kernel is passed the old number.
+- The host swaps two buffers after each launch, and set their arguments once. All launches are passed the same buffers, and none of them
+  reads what it wrote, so each computes the same again. It is reported as likely if the program reads back the buffer that the launches
+  only read.
 """
 
 from __future__ import annotations
