@@ -178,7 +178,7 @@ def _where_barrier_goes(barrier: str, first: Site, second: Site, again: bool) ->
     choices = [text for kind, _, text in around[loop + 1 :] if kind != "loop"]
     outer = [text for kind, _, text in around[: loop + 1] if kind != "loop"]
     if first.line > second.line or (first.line == second.line and again and loop >= 0):
-        behind = f", after `if ({choices[0]})`" if choices else ""
+        behind = f", outside `if ({choices[0]})`" if choices else ""
         next_one = f"line {second.line}" if first.line != second.line else "it again"
         step = (
             f"Put {barrier} after line {first.line}{behind}, at the end of the loop's body: the next iteration runs {next_one}"
