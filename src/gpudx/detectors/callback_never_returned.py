@@ -2,7 +2,7 @@
 
 Drivers call the functions of clSetEventCallback in threads of their own, often in the thread that also completes the next commands. A
 callback that waits, for a lock or for the device, blocks that thread. If the lock is held by a thread that waits for the device,
-neither goes on. Whether it happens is a matter of timing, so that most runs may end well.
+neither continues. Whether it happens is a matter of timing, so that most runs may end well.
 
 Example:
 
