@@ -77,3 +77,9 @@ def test_json(gpudx_cli: Gpudx, case: str, tmp_path: Path) -> None:
     (tmp_path / "gpudx.toml").write_text("[gate]\nspills = 0\n")
     judged = gpudx_cli("gate", case, "--json")
     assert judged.returncode == 1 and json.loads(judged.stdout)[0]["key"] == "spills"
+
+
+@pytest.mark.parametrize("name", ["run", "investigate", "flake", "build"])
+def test_a_missing_program_is_named_with_an_example(name: str, tmp_path: Path) -> None:
+    done = in_process((name,), tmp_path, os.environ)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and f"`gpudx {name} -- " in done.stderr
