@@ -13,7 +13,7 @@ WHY_STOPPED = {
     "": "not finished",
     "nothing left that separates them": "no experiment is left that would separate the remaining causes",
 }
-SAYS = {"for": "for it", "against": "against it", "nothing": "nothing"}
+SAYS = {"for": "for it", "against": "against it", "nothing": "none"}
 
 
 def investigated(case: Case) -> Iterator[Section]:
@@ -67,11 +67,11 @@ def _table(state: Investigation) -> tuple[Table, ...]:
     for row in state.table:
         cells = [cell for cell in row.cells if cell.expects != "may change"]
         rows += [_row(row.cause if cell is cells[0] else "", cell) for cell in cells]
-    return (Table(("cause", "experiment", "predicted", "observed", "says"), tuple(rows)),) if rows else ()
+    return (Table(("cause", "experiment", "predicted", "observed", "evidence"), tuple(rows)),) if rows else ()
 
 
 def _row(cause: str, cell: Cell) -> tuple[str, ...]:
-    says = SAYS[cell.weight] if cell.weight != "nothing" else f"nothing: {cell.why}"
+    says = SAYS[cell.weight] if cell.weight != "nothing" else f"none: {cell.why.rstrip('.')}"
     return cause, cell.experiment, cell.expects, cell.observed, says
 
 
