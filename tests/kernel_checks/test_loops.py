@@ -54,4 +54,4 @@ def test_a_search_without_an_end_is_told_by_what_it_reads(platform: dict[str, st
     told = " ".join(line["text"] for line in one["evidence"])
     assert "the loop ends only where `0 ? found > 50 : found < 0` is true, which depends on `k[at]`" in told
     assert "argument 2 `n` is 100" in told and "`k` has 100 elements" in told
-    assert "an element of `k` fulfils" in one["steps"][0] and "after 100 iterations" in one["steps"][0]
+    assert "an element of `k` satisfies" in one["steps"][0] and "after 100 iterations" in one["steps"][0]

@@ -32,7 +32,7 @@ REASONS = {
     "shifted": ("race-in-kernel", "The other access is the", "barriers do not order groups"),
     "scatter": ("race-in-kernel", "unsynchronized with a write", "Use an atomic function"),
     "tree": ("race-in-kernel", "no barrier separates the two", "after line 59, outside `if (l < s)`, at the end of the loop's body"),
-    "branch": ("race-in-kernel", "no barrier separates the two", "Close `if (l < n)` behind line 67, put barrier"),
+    "branch": ("race-in-kernel", "no barrier separates the two", "Close `if (l < n)` after line 67, put barrier"),
     "tallied": ("race-in-kernel", "groups update the same elements", "Update `o[l]` with an atomic function such as atomic_add"),
 }  # fmt: skip
 BARRIER_HELPS = {"rounds", "mirrored", "tree"}
