@@ -287,7 +287,7 @@ def test_races_and_barriers(cuda: CudaWorld, tmp_path: Path) -> None:
     (raced,) = joined(race(SCALE), facts)
     assert raced.id == "sanitizer-race" and raced.causes == ("race-in-kernel",)
     assert raced.site and raced.site.launch == 1
-    assert "race for shared memory: one accesses it at scale.cu:30, another at scale.cu:31" in raced.message
+    assert "race on shared memory: one accesses it at scale.cu:30, another at scale.cu:31" in raced.message
     (told,) = judged([raced], facts)
     assert told.status == "confirmed" and told.reason.startswith("compute-sanitizer saw the race itself")
     assert told.reason.endswith("It is not shown that the program failed because of it.")
@@ -356,13 +356,13 @@ def ran(text: str, kernel: str | None = None, status: int = 0) -> tuple[Sanitize
     [
         (report(), "live", "Its summary counts 0 errors in 2 processes."),
         (report(invalid(SCALE, 4)), "live", "Its summary counts 1 error in 2 processes."),
-        ("", "not live", "It printed no summary, so nothing was checked (it died of SIGSEGV)."),
-        (BANNER + invalid(SCALE, 4), "not live", "It stopped before its summary, after 1 record (it died of SIGSEGV)."),
+        ("", "not live", "It printed no summary, so nothing was checked (it crashed with SIGSEGV)."),
+        (BANNER + invalid(SCALE, 4), "not live", "It stopped before its summary, after 1 record (it crashed with SIGSEGV)."),
         (
             BANNER
             + marked("Internal Sanitizer Error: not tracked. Errors might go undetected.", "ERROR SUMMARY: 0 errors"),
             "not live",
-            "could not check everything (it died of SIGSEGV); it reports: Internal Sanitizer Error: not tracked.",
+            "could not check everything (it crashed with SIGSEGV); it reports: Internal Sanitizer Error: not tracked.",
         ),
     ],
 )

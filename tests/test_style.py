@@ -21,6 +21,8 @@ ODD = re.compile(
     r"|\breports? (cannot )?(says?|tells?|told)\b|\bgpudx (says|tells)\b|\bfaults? (is|are) of\b|\bSay it\b|\bInstruments\b"
     r"|\bas it happened\b"
     r"|\bbehind (its|the) end\b|\bbehind (memory|each|every)\b|\brecorded call gave\b|--timeout S\b|\bwants it so\b"
+    r"|\b(died|dies) of\b|\b[Rr]eported of\b|\bmatter of chance\b|\b(goes|went) on\b|\bno memory can have\b|\btime was up\b"
+    r"|\brates that fit\b|\bfor ever\b"
 )
 
 

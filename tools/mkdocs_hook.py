@@ -26,7 +26,16 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
     """Called by mkdocs for each page that was made."""
-    return output.replace(SEARCH, f'{SEARCH} aria-label="Search"')
+    return _named(output)
+
+
+def on_post_template(output_content: str, template_name: str, config: Any) -> str:
+    """Called by mkdocs for pages without a source: 404.html, which has the search too."""
+    return _named(output_content)
+
+
+def _named(html: str) -> str:
+    return html.replace(SEARCH, f'{SEARCH} aria-label="Search"')
 
 
 def _inside(found: re.Match[str], folder: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -117,10 +118,12 @@ def test_a_launch_that_fails_on_one_driver(drivers: dict[str, OpenCL], tmp_path:
 def test_the_guilty_launch_of_a_case(opencl: OpenCL, tmp_path: Path) -> None:
     program = opencl.build([PROGRAM])
     gpudx_(opencl, "run", "-q", "--sanitize=bounds", "--case", tmp_path / "case", "--", program, "wild")
-    done = gpudx_(opencl, "capture", tmp_path / "case", "--case", tmp_path / "again")
+    done = gpudx_(opencl, "capture", tmp_path / "case", "--case", tmp_path / "again", "--json")
     assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "again").glob("wild-1.gpucapsule")
-    assert file.read(path).outcome.note == "the program died of SIGSEGV"
+    said = json.loads(done.stdout)
+    assert said == {"case": f"{tmp_path}/again", "kernel": "wild", "launch": 1, "capsules": [str(path)], "problems": []}
+    assert file.read(path).outcome.note == "the program crashed with SIGSEGV"
 
 
 def test_instruments_look_at_a_replay(opencl: OpenCL, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -25,9 +26,11 @@ def test_the_fault_stays(opencl: OpenCL, tmp_path: Path) -> None:
     case = tmp_path / "case"
     gpudx_(opencl, "run", "-q", "--case", case, "--capture", "gather", "--", opencl.build([PROGRAM]))
     given = case / "gather-1.gpucapsule"
-    done = gpudx_(opencl, "shrink", given, "--budget", "4m", "--attempts", 10, "--issue", tmp_path / "issue.md")
+    done = gpudx_(opencl, "shrink", given, "--budget", "4m", "--attempts", 10, "--issue", tmp_path / "issue.md", "--json")
     assert done.returncode == 0, done.stderr
     small = file.read(case / "gather-1.min.gpucapsule")
+    said = json.loads(done.stdout)
+    assert said["source"] == str(case / "gather-1.min.c") and said["work_items"] == small.geometry.items
     assert small.geometry.items < 20_000 and small.bytes < 320_000
     assert (case / "gather-1.min.gpucapsule").stat().st_size < given.stat().st_size
     code = small.code("source")
@@ -47,6 +50,8 @@ def test_what_does_not_fail(opencl: OpenCL, tmp_path: Path) -> None:
     gpudx_(opencl, "run", "-q", "--case", case, "--capture", "gather", "--", opencl.build([PROGRAM]), "right")
     done = gpudx_(opencl, "shrink", case / "gather-1.gpucapsule")
     assert done.returncode == 1 and "does not fail in a replay" in done.stdout
+    done = gpudx_(opencl, "shrink", case / "gather-1.gpucapsule", "--json")
+    assert done.returncode == 1 and json.loads(done.stdout)["capsule"] is None
     assert not list(case.glob("*.min.*"))
     bare = tmp_path / "bare.gpucapsule"
     file.write(sample().without_data(), bare)

@@ -27,7 +27,7 @@ def bundled(tmp_path: Path) -> Path:
 def test_a_report_and_a_case(gpudx_cli: Gpudx, tmp_path: Path, bundled: Path) -> None:
     done = gpudx_cli("audit", bundled.name, "--case", "audited")
     assert done.returncode == 0 and not done.stderr
-    assert done.stdout.startswith("gpudx: EVENTS SEEN\n  Kernel scale (gfx90a) has more values than registers")
+    assert done.stdout.startswith("gpudx: PROBLEMS FOUND\n  Kernel scale (gfx90a) has more values than registers")
     assert [line.split() for line in done.stdout.splitlines() if line.startswith("  scale ")] == [
         ["scale", "gfx90a", "9", "80", "80", "1,024", "8", "of", "8", "waves", "64"]
     ]

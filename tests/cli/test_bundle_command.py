@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from cli_kit import Gpudx
@@ -20,6 +21,14 @@ def test_bundle_open_report(gpudx_cli: Gpudx, tmp_path: Path) -> None:
     assert gpudx_cli("open", "one.gpudx.zip", "-o", "there").stdout == f"{tmp_path}/there\n"
     again = gpudx_cli("bundle", "one")
     assert again.returncode == 2 and again.stderr.count("\n") == 1
+
+
+def test_scripts_get_json(gpudx_cli: Gpudx, tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    casefile.write(FULL, tmp_path / "one")
+    assert json.loads(gpudx_cli("bundle", "one", "--json").stdout) == {"bundle": "one.gpudx.zip", "left_out": []}
+    opened = gpudx_cli("open", "one.gpudx.zip", "-o", "there", "--json")
+    assert json.loads(opened.stdout) == {"case": f"{tmp_path}/there"}
 
 
 def test_refused(gpudx_cli: Gpudx, tmp_path: Path) -> None:

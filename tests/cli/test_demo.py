@@ -156,3 +156,20 @@ def test_the_incidents_of_the_source_tree() -> None:
         assert incident.folder.name == name
         assert all((incident.folder / source).is_file() for source in incident.sources)
         assert incident.title and incident.story and incident.expect["cause"]
+
+
+def test_no_driver_is_said_before_anything_is_built(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not asked of an API whose programs the build links, nor of one without a device."""
+    from gpudx import backends
+    from gpudx.cli.demo import _require_driver
+    from gpudx.lab import probe
+
+    incident = incidents.every(folder)["crash"]
+    missing = probe.Found(backends.tools()["cuda"][0], "not found")
+    monkeypatch.setattr(probe, "look_for", lambda tool: missing)
+    with pytest.raises(UserError, match="needs a working NVIDIA driver"):
+        _require_driver(replace(incident, backend="cuda"))
+    _require_driver(replace(incident, backend="hip"))
+    _require_driver(incident)
+    monkeypatch.setattr(probe, "look_for", lambda tool: replace(missing, state="found"))
+    _require_driver(replace(incident, backend="cuda"))

@@ -43,7 +43,7 @@ def test_nothing_is_recognised(gpudx_cli: Gpudx, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read(gpudx_cli: Gpudx, tmp_path: Path) -> None:
-    assert "cannot read missing.log" in gpudx_cli("explain", "missing.log").stderr
+    assert "missing.log cannot be read (No such file or directory)" in gpudx_cli("explain", "missing.log").stderr
     assert "is a directory" in gpudx_cli("explain", ".").stderr
 
 

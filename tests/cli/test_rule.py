@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -31,7 +34,7 @@ def test_the_id_that_lint_prints_is_known() -> None:
 def test_every_text_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Words stay whole; only code is longer than the line."""
     monkeypatch.setattr(page, "page_here", lambda: Page(80))
-    for name in ("environment-note", "unordered-access", "fenced", ""):
+    for name in ("environment-note", "unordered-access", "stale-argument", "fenced", ""):
         assert not [line for line in printed(name).splitlines() if len(line) > 80]
 
 
@@ -44,6 +47,18 @@ def test_every_id_is_listed() -> None:
     text = printed()
     ids = {*causes.every(), *(one.ID for one in detectors.every())}
     assert ids <= set(values()) and not [name for name in values() if f"  {name} " not in text]
+
+
+def test_ids_that_tools_report_are_explained() -> None:
+    """Those of kept cases, and one of each family."""
+    kept = Path(__file__).parents[1] / "report/screens"
+    ids = {one["id"] for path in kept.glob("*.json") for one in json.loads(path.read_text())["findings"]}
+    for name in sorted(ids | {"kernel-check-nan", "sanitizer-race", "oclgrind-bounds", "gpu-exception-trap", "log-xid", "kernel-spills"}):
+        assert printed(name)
+    assert "(tool report)" in printed("log-xid")
+    assert not [one for one in values() if "*" in one]
+    with pytest.raises(UserError, match="no rule 'kernel-checks'"):
+        printed("kernel-checks")
 
 
 def test_an_unknown_name_lists_near_ones() -> None:

@@ -64,7 +64,7 @@ def test_an_option_that_stands_alone_gets_its_value() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--sanitize=leaks"], "memcheck, racecheck, initcheck or synccheck"),
+        (["--sanitize=leaks"], "memcheck, racecheck, initcheck, synccheck and ptx"),
         (["--sanitize", "--dump"], "--dump and --sanitize exclude each other"),
         (["--kernel", "rope"], "add --sanitize"),
         (["--like", "case"], "add --sanitize"),

@@ -15,7 +15,7 @@ from gpudx import casefile
 from gpudx.cli import make_app
 from gpudx.cli.times import EXAMPLES
 
-WRITES_A_FILE = {"capture", "shrink", "bundle", "open", "completion"}  # which is the result; they print where it is
+WITHOUT_JSON = {"completion", "dump"}  # a script for a shell; JSON in any case
 MAKES_MANY_RUNS = {"investigate", "flake", "verify", "bisect", "shrink"}
 COMMANDS = make_app().commands
 
@@ -27,7 +27,7 @@ def options(name: str) -> set[str]:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command(name: str) -> None:
     assert {"-o", "--output", "-q", "--quiet"} <= options(name)
-    assert ("--json" in options(name)) == (name not in WRITES_A_FILE | {"dump"})
+    assert ("--json" in options(name)) == (name not in WITHOUT_JSON)
     assert ("--budget" in options(name)) == (name in MAKES_MANY_RUNS)
 
 
@@ -77,3 +77,9 @@ def test_json(gpudx_cli: Gpudx, case: str, tmp_path: Path) -> None:
     (tmp_path / "gpudx.toml").write_text("[gate]\nspills = 0\n")
     judged = gpudx_cli("gate", case, "--json")
     assert judged.returncode == 1 and json.loads(judged.stdout)[0]["key"] == "spills"
+
+
+@pytest.mark.parametrize("name", ["run", "investigate", "flake", "build"])
+def test_a_missing_program_is_named_with_an_example(name: str, tmp_path: Path) -> None:
+    done = in_process((name,), tmp_path, os.environ)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and f"`gpudx {name} -- " in done.stderr

@@ -272,7 +272,7 @@ def test_mapped_memory_has_no_known_end(schema: str, tmp_path: Path) -> None:
     memory = world.create("cuMemMap", result=0x7F55_0000_0000, size=4096)
     world.launch(world.kernel("_Z1kPf", [8]), [memory])
     facts = facts_of(world, tmp_path)
-    assert "the end of the memory behind arg0 is not known" in reason(held(tmp_path, facts, "k", "bytes(arg0) >= 4096"))
+    assert "the end of the memory that arg0 points to is not known" in reason(held(tmp_path, facts, "k", "bytes(arg0) >= 4096"))
     assert clean(held(tmp_path, facts, "k", "not is_null(arg0)"))
 
 

@@ -43,10 +43,10 @@ def test_contracts(tmp_path: Path) -> None:
         ("", "has no [[contract]]"),
         ("contract = 3", "has no [[contract]]"),
         ("[[contracts]]\nkernel = 'a'", "line 1: there is no contracts here; write [[contract]]"),
-        ("[[contract]]\nrequire = ['n > 0']", "line 1: kernel must be a text"),
+        ("[[contract]]\nrequire = ['n > 0']", "line 1: kernel must be a string"),
         ("[[contract]]\nkernel = 'a'", "line 1: require must be a list of expressions"),
         ("[[contract]]\nkernel = 'a'\nrequire = []", "line 3: require must be a list of expressions"),
-        ("[[contract]]\nkernel = 'a'\nrequire = [3]", 'an expression must be a text; write "n > 0" instead of 3'),
+        ("[[contract]]\nkernel = 'a'\nrequire = [3]", 'an expression must be a string; write "n > 0" instead of 3'),
         ("[[contract]]\nkernel = 'a'\nrequire = ['n > 0',\n\n'm >']", 'line 5: "m >" is not an expression'),
         ("[[contract]]\nkernel = 'a'\nrequires = ['n']", "line 3: there is no key requires; did you mean require?"),
         ("[[contract]]\nkernel = 'a'\nrequire = 'n'\nnames = 3", "line 4: names must be a table"),
@@ -57,7 +57,7 @@ def test_contracts(tmp_path: Path) -> None:
             "'launch' cannot be a name of an argument",
         ),
         ("[[contract]]\nkernel = 'a'\nrequire = 'n'\nnames = { arg1 = 1 }", "'arg1' cannot be a name of an argument"),
-        ("[[contract]]\nkernel = 'a'\nrequire = 'n'\nwhy = 3", "line 4: why must be a text"),
+        ("[[contract]]\nkernel = 'a'\nrequire = 'n'\nwhy = 3", "line 4: why must be a string"),
     ],
 )
 def test_what_is_wrong_in_contracts(tmp_path: Path, text: str, says: str) -> None:
@@ -78,12 +78,12 @@ HEAD = "[[hypothesis]]\nname = 'a'\nclaim = 'b'\n"
         (HEAD + "errors = 'status'\nallocations = 'size'", "and this one has 2"),
         (HEAD + "launches = 'n > 0'", "line 4: launches must be a table"),
         (HEAD + "launches = { kernal = 'a' }", "line 4: there is no key kernal; did you mean kernel?"),
-        (HEAD + "launches = { predicate = 'n' }", "kernel must be a text"),
+        (HEAD + "launches = { predicate = 'n' }", "kernel must be a string"),
         (HEAD + "launches = { kernel = 'a' }", "an expression is missing"),
         (HEAD + "allocations = 'sise == 0'", "line 4: allocations have no sise; did you mean size?"),
         (HEAD + "errors = 'status'\nexpect = 'always'", "line 5: there is no expect always"),
         (HEAD + "errors = 'status'\nexperiment = 'serialized'", "no experiment serialized; did you mean serialised?"),
-        ("[[hypothesis]]\nname = 'a'\nerrors = 'status'", "line 1: claim must be a text"),
+        ("[[hypothesis]]\nname = 'a'\nerrors = 'status'", "line 1: claim must be a string"),
     ],
 )
 def test_what_is_wrong_in_hypotheses(tmp_path: Path, text: str, says: str) -> None:

@@ -87,7 +87,7 @@ def test_nothing_is_huge(text: str) -> None:
         ("bytes(x + 1) > 0", LAUNCHES, "bytes takes the name of an argument; write bytes(arg)"),
         ("aligned(x)", LAUNCHES, "write aligned(arg, n)"),
         ("sise == 0", ALLOCATIONS, "allocations have no sise; did you mean size?"),
-        ("bytes(x) == 0", ALLOCATIONS, "bytes(...) is about arguments, and allocations have none"),
+        ("bytes(x) == 0", ALLOCATIONS, "bytes(...) takes arguments, and allocations have none"),
         ("grid.x == 0", ERRORS, "is not allowed"),
         ("2 ** n", LAUNCHES, "the right operand of ** must be a whole number from 0 to 64, written out"),
     ],

@@ -84,7 +84,7 @@ def test_a_clean_run(sanitize: Sanitize) -> None:
     ("text", "does", "says"),
     [
         ("", "", "It printed no summary, so nothing was checked (it ended with status 255)."),
-        ("", "crash", "It printed no summary, so nothing was checked (it died of SIGSEGV)."),
+        ("", "crash", "It printed no summary, so nothing was checked (it crashed with SIGSEGV)."),
         (BANNER + marked("Error: Failed to do its work"), "", "it reports: Error: Failed to do its work."),
     ],
 )

@@ -57,7 +57,7 @@ def test_the_only_launch_and_the_argument_that_does_not_fit(kit: Kit, how: str) 
     assert "721,420,288 values" in told.summary and "939,524,096" in told.summary
     assert "inferred from sizes" in told.reason
     evidence = " ".join(e.text for e in told.evidence)
-    assert "argument 3 x argument 4 (65,536 x 14,336) call for 939,524,096" in evidence and f"{MISSING:,}" in evidence
+    assert "argument 3 x argument 4 (65,536 x 14,336) require 939,524,096" in evidence and f"{MISSING:,}" in evidence
     assert "argument 1 (float const*) has room for 4,194,304 values, exactly argument 3 x argument 5" in evidence
     assert "argument 2 (float const*) has room for 917,504 values, exactly argument 4 x argument 5" in evidence
 

@@ -74,7 +74,7 @@ def test_far_from_its_own_memory_it_is_a_warning(kit: Kit) -> None:
     [
         ("follow", "an address of the memory was seen in other memory"),
         ("shared", "the memory was passed to calls by which others can write it"),
-        ("capture", "work ran in that time whose memory is not recorded"),
+        ("capture", "work ran in between whose memory is not recorded"),
     ],
 )
 @pytest.mark.parametrize("each", ["0", "1"])

@@ -17,7 +17,7 @@ SIZE, TYPE, NEVER, BOUND = "argument-size", "argument-type", "argument-never-set
         ("memory", 4096, 8, "a memory argument takes the size of a handle"),
         ("struct", 8, 16, "another layout"),
         ("padding", 12, 16, "4 bytes of padding at its end"),
-        ("vector", 12, 16, "float3 takes the room of 4 components"),
+        ("vector", 12, 16, "float3 takes the space of 4 components"),
         ("int", 4, 8, "4 is the size of an int"),
         ("double", 8, 4, "8 is the size of a double"),
     ],

@@ -59,7 +59,7 @@ def test_the_only_launch_is_named(opencl: OpenCL, mode: str, says: str, device: 
 def test_of_many_launches_none_is_accused(opencl: OpenCL) -> None:
     recorded = watch(opencl, "many")
     finding = only(recorded)
-    assert "none of the 41 launches of that time was passed them" in finding.message and finding.site is None
+    assert "none of the 41 launches that ran in between was passed them" in finding.message and finding.site is None
     assert "of subbuffer #2" in finding.message and len(finding.others) == 8
     assert diagnose(recorded.findings, recorded.outcome)[0].status == "inconclusive"
 

@@ -66,7 +66,7 @@ def test_crash_in_the_program_itself(opencl: OpenCL) -> None:
 def test_abort(opencl: OpenCL) -> None:
     run = opencl.run("crashing", "abort")
     finding = run.only(OUTSIDE)
-    assert finding.message.startswith("The process died of SIGABRT")
+    assert finding.message.startswith("The process crashed with SIGABRT")
     # The kernel gives SIGABRT no address, and the zero in its place is none.
     assert finding.access is None and not re.search(r"\b0x0\b|fault(ing)? address", str(finding))
     assert not run.errors

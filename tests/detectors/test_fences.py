@@ -32,16 +32,16 @@ def hit(recorded: Recorded) -> Finding:
         (
             "read",
             "high",
-            "Kernel read_at (launch 1, call {}) read at the first byte past the end of buffer #1 (argument 1",
+            "Kernel read_at (launch 1, call {}) read the first byte past the end of buffer #1 (argument 1",
         ),
-        ("write", "high", "Kernel write_at (launch 1, call {}) wrote at the first byte past the end of buffer #1"),
-        ("page", "high", "wrote at 4,096 bytes past the end of buffer #1 (argument 1, 4,096 bytes)"),
-        ("below", "low", "wrote at 4 bytes before the start of buffer #1 (argument 1, 4,096 bytes)"),
-        ("sub-buffer", "high", "wrote at the first byte past the end of buffer #1 (argument 1, 4,096 bytes)"),
+        ("write", "high", "Kernel write_at (launch 1, call {}) wrote the first byte past the end of buffer #1"),
+        ("page", "high", "wrote to memory 4,096 bytes past the end of buffer #1 (argument 1, 4,096 bytes)"),
+        ("below", "low", "wrote to memory 4 bytes before the start of buffer #1 (argument 1, 4,096 bytes)"),
+        ("sub-buffer", "high", "wrote the first byte past the end of buffer #1 (argument 1, 4,096 bytes)"),
         pytest.param(
             "released",
             "high",
-            "Kernel follow (launch 2, call {}) wrote at byte 0 of buffer #1 (4,096 bytes), after it was",
+            "Kernel follow (launch 2, call {}) wrote byte 0 of buffer #1 (4,096 bytes), after it was",
             marks=pytest.mark.pocl("Intel's driver gives its generated code no names: it is not known to be the kernel's"),
         ),
     ],
@@ -83,7 +83,7 @@ def test_of_two_launches_none_is_accused(opencl: OpenCL) -> None:
 def test_access_of_the_program_itself(opencl: OpenCL, mode: str, says: str) -> None:
     recorded = run(opencl, mode)
     finding = hit(recorded)
-    assert finding.message.startswith("The program itself wrote at") and says in finding.message
+    assert finding.message.startswith("The program itself wrote ") and says in finding.message
     assert finding.site is None and access(finding).by == "host"
     first = diagnose(recorded.findings, recorded.outcome)[0]
     assert (first.cause, first.status) == ("host-access-outside-buffer", "confirmed")
@@ -132,7 +132,7 @@ def test_without_a_fence_nothing_changes(opencl: OpenCL) -> None:
 
 def test_smaller_alignment_leaves_less_room(opencl: OpenCL) -> None:
     recorded = run(opencl, "slack", GPUDX_FENCE_ALIGN="1")
-    assert "wrote at 2 bytes past the end of buffer #2 (argument 0, 1,001 bytes)" in hit(recorded).message
+    assert "wrote to memory 2 bytes past the end of buffer #2 (argument 0, 1,001 bytes)" in hit(recorded).message
 
 
 def test_scarce_addresses(opencl: OpenCL) -> None:
@@ -164,5 +164,5 @@ def test_pyopencl(opencl: OpenCL, mode: str) -> None:
         assert recorded.outcome.kind == "passed", recorded.output
         assert not recorded.errors and len(recorded.facts.fences.blocks) >= 4
     else:
-        says = "read at the first byte past the end of buffer #1 (argument 0, 4,096 bytes)"
+        says = "read the first byte past the end of buffer #1 (argument 0, 4,096 bytes)"
         assert says in hit(recorded).message and recorded.of(CRASHED)

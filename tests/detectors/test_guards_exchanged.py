@@ -58,7 +58,7 @@ def of(findings: list[Finding]) -> list[Finding]:
 @pytest.mark.parametrize(("items", "group"), [((320, 200), ()), ((320, 208), (16, 16))])
 def test_exchanged_numbers_are_named(world: Make, look: Look, items: tuple[int, ...], group: tuple[int, ...]) -> None:
     (finding,) = of(look(process(world, 200, 320, items, group)))
-    assert "w is 200 and h is 320: the two are exchanged" in finding.message
+    assert "w is 200 and h is 320: the two are swapped" in finding.message
     assert f"Ids from {items[1]} to 319 in dimension 1 are never computed" in finding.message
     assert finding.attribution == "probable" and "or swap dimensions 0 and 1 of the launch" in finding.steps[0]
 

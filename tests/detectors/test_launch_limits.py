@@ -102,7 +102,7 @@ def _overflow(
 def test_product_passes_32_bits(world: Make, look: Look) -> None:
     (finding,) = _overflow(world(source=NARROW), look, rows=50000, columns=50000, size=10_000_000_000)
     assert finding.severity == "warning"
-    assert "rows = 50,000 and columns = 50,000, whose product 2,500,000,000 passes 2^31" in finding.message
+    assert "rows = 50,000 and columns = 50,000, whose product 2,500,000,000 exceeds 2^31" in finding.message
 
 
 @pytest.mark.parametrize("source", [WIDE, ""])

@@ -16,7 +16,7 @@ from gpudx.facts import Facts, derive
 from gpudx.model import Access, Diagnosis, Evidence, Finding, Outcome
 
 TOO_LARGE, NO_MEMORY = -61, -4
-CRASHED = Outcome("signal", "The program died of SIGSEGV.", signal="SIGSEGV")
+CRASHED = Outcome("signal", "The program crashed with SIGSEGV.", signal="SIGSEGV")
 
 
 def used_null(facts: Facts, launch: int) -> Finding:

@@ -61,7 +61,7 @@ def test_a_size_that_other_launches_show(cuda: CudaWorld, tmp_path: Path) -> Non
     assert "most likely launch 4 of kernel add" in told.summary
     assert report.evidence[2].text == (
         "launch 4 of kernel add: argument 0 (float*) has room for 2,500 values (10,000 bytes) in memory #7; argument 2 (3,000) "
-        "calls for 3,000, 2,000 bytes more; in 3 other launches of this kernel that fits exactly"
+        "requires 3,000, 2,000 bytes more; in 3 other launches of this kernel the size fits exactly"
     )
     others = {e.text for e in report.evidence[3:7]}
     assert others == {"launch 5 of kernel scale", *(f"launch {n} of kernel add" for n in (1, 2, 3))}, "only named"
@@ -100,7 +100,7 @@ def test_numbers_that_no_memory_fits_name_the_launch_only(cuda: CudaWorld, tmp_p
     report, told = judged(cuda, tmp_path)
     assert told.status == "likely" and told.guilty is not None
     assert (told.guilty.launch, told.guilty.argument, told.guilty.allocation) == (3, None, None)
-    assert not interval(report).short and "calls for 9,000" in report.evidence[2].text
+    assert not interval(report).short and "requires 9,000" in report.evidence[2].text
 
 
 def test_the_only_launch_keeps_its_certainty(cuda: CudaWorld, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_bytes_taken_for_values_are_decoded_and_not_accused(cuda: CudaWorld, tmp
     _, told = judged(cuda, tmp_path)
     assert told.status == "likely" and told.guilty is not None and told.guilty.argument is None
     assert any(
-        "argument 3 x argument 4 (2,048 x 32,256) taken as bytes; counted in values of 16 bytes they would call for "
+        "argument 3 x argument 4 (2,048 x 32,256) taken as bytes; counted in values of 16 bytes they would require "
         "1,056,964,608 bytes" in e.text
         for e in told.evidence
     )
@@ -310,10 +310,10 @@ def test_a_crash_with_a_launch_that_outruns_its_memory(world: Make, look: Look, 
     assert one.severity == "warning" and one.site is not None and one.causes == ("out-of-bounds-access",)
     assert (one.site.launch, one.site.argument, one.site.argument_name) == (3, 0, "out")
     assert one.message == (
-        "Kernel smooth was passed buffer #5 as argument 0 (float* out), which is 192,000 bytes less than its numbers require."
+        "Kernel smooth was passed buffer #5 as argument 0 (float* out), which is 192,000 bytes less than its size arguments require."
     )
     name = "count" if number else "the work-items in x"
-    assert f"in buffer #5; {name} (64,000) calls for 64,000" in one.evidence[0].text
+    assert f"in buffer #5; {name} (64,000) requires 64,000" in one.evidence[0].text
 
 
 def test_a_crash_after_the_launch_was_done(world: Make, look: Look) -> None:

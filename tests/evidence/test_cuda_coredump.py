@@ -347,7 +347,7 @@ def test_cut_off_says_where(tmp_path: Path) -> None:
     (tmp_path / "dump").write_bytes(whole[:-100])
     with pytest.raises(UserError, match=r"cut off.*keep the process alive"):
         read(tmp_path / "dump")
-    with pytest.raises(UserError, match="cannot read"):
+    with pytest.raises(UserError, match="cannot be read"):
         read(tmp_path / "missing")
 
 

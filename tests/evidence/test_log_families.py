@@ -51,7 +51,7 @@ SAID = {
     "taichi.lang.exception.TaichiAssertionError:\n(kernel=step_c1_0) Accessing field (S1) of size (4, 4) with indices (4, 0)": (
         "device-assertion", "in the kernel step_c1_0",
     ),
-    "Queue error - HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION": ("rocm-queue-error", "used an address that no memory can have"),
+    "Queue error - HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION": ("rocm-queue-error", "used an invalid address"),
     "wave_2: pc=0x7f01 (kernel_code_entry=0x7f00 <pick(int*)>) (stopped, reason: APERTURE_VIOLATION)\n": (
         "rocm-wave-stopped", "The kernel pick",
     ),

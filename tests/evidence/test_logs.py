@@ -189,7 +189,7 @@ For debugging consider passing CUDA_LAUNCH_BLOCKING=1""",
     "rocm-queue": (
         ":0:rocdevice.cpp            :2992: 40 us:  Callback: Queue 0x7d00 aborting with error : "
         "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: The agent attempted to access memory. code: 0x29",
-        "Work on the device used an address that no memory can have, global, shared or private "
+        "Work on the device used an invalid address, global, shared or private "
         "(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION, 0x29); the runtime does not say which kernel.",
     ),
     "rocm-runtime": (

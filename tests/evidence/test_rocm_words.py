@@ -57,7 +57,7 @@ def test_addresses(text: str, address: int, span: int, writes: bool | None, devi
 @pytest.mark.parametrize(
     ("status", "code", "cause", "does"),
     [
-        ("MEMORY_APERTURE_VIOLATION", "0x29", "out-of-bounds-access", "used an address that no memory can have"),
+        ("MEMORY_APERTURE_VIOLATION", "0x29", "out-of-bounds-access", "used an invalid address"),
         ("ILLEGAL_INSTRUCTION", "0x2a", "wrong-architecture", "executed an instruction that this device does not have"),
         ("MEMORY_FAULT", "0x2b", "out-of-bounds-access", "accessed memory that is not mapped"),
         ("EXCEPTION", "0x1016", "device-exception", "ended in an exception of the hardware"),

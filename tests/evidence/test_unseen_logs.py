@@ -462,7 +462,7 @@ def test_every_message_of_oclgrind(line: str) -> None:
         ("[Oclgrind] initialization failed: 3", "did not start: initialization failed: 3."),
         ("[Oclgrind] target application is 32-bit", "did not start: target application is 32-bit."),
         ("[Oclgrind] Error while 'loading DLL':", "did not start: Error while 'loading DLL'."),
-        ("Loading Oclgrind plugin failed (dlopen): fold.so: no such file", "went on without a plugin"),
+        ("Loading Oclgrind plugin failed (dlopen): fold.so: no such file", "continued without a plugin"),
     ],
 )
 def test_what_oclgrind_says_about_itself(line: str, said: str) -> None:

@@ -7,6 +7,7 @@ import shutil
 import pytest
 from support.opencl import PROGRAMS, OpenCL
 
+from gpudx.facts.callers import LIBRARIES
 from gpudx.model import Site
 
 SOURCE = (PROGRAMS / "wrapped.c").read_text().split("\n")
@@ -89,3 +90,10 @@ def test_where_an_object_dies_is_named_not_its_destructor(opencl: OpenCL) -> Non
     end = next(number for number, line in enumerate(text, 1) if line.endswith("// end"))
     assert site.source is not None and site.source.endswith((f"destroyed.cpp:{end}", f"destroyed.cpp:{end - 1}"))
     assert site.through is not None and "destroyed.cpp:" in site.through
+
+
+def test_lines_of_interpreters_and_packages_are_nobodys() -> None:
+    for path in ("/opt/lib/python3.11/lib-dynload/_ctypes.so", "/venv/lib/python3.11/site-packages/a/b.so", "/opt/bin/python3.11"):
+        assert LIBRARIES.match(path)
+    for path in ("/home/me/lib/engine.so", "/home/me/python_tool/app"):
+        assert not LIBRARIES.match(path)

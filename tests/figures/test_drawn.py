@@ -109,9 +109,9 @@ def test_a_map_of_memory(program: Program, folder: Path) -> None:
     begin, end = numbers(one.columns["begin"]), numbers(one.columns["end"])
     assert begin[0] < end[0] <= begin[1] < end[1] <= one.width
     points = {point.text: point for point in one.points}
-    assert points["the end it would need"].address == program.first + 4096 + 64
+    assert points["the end that it needs"].address == program.first + 4096 + 64
     assert begin[1] < points["the value given"].at < end[1]
-    told = ["the end it would need is 64 bytes past its end", "the value given is 8 bytes into it"]
+    told = ["the end that it needs is 64 bytes past its end", "the value given is 8 bytes into it"]
     assert [row[-1] for row in one.near] == told
 
 

@@ -82,7 +82,7 @@ def test_the_undersized_buffer_is_shown_with_its_numbers(kit: Kit, tmp_path: Pat
     built = kit.incident("hip-rope-misattributed")
     known = {
         "abort": ("undersized-buffer", "argument 0 holds 64 x 256 = 16,384 elements, allocated at"),
-        "queue-fault": ("out-of-bounds-access", "it has room for 16,384 values, the sizes passed with it need 32,768"),
+        "queue-fault": ("out-of-bounds-access", "it has room for 16,384 values, but the sizes passed with it require 32,768"),
     }
     for how, (cause, told) in known.items():
         best = kit.case_of(built, tmp_path / how, GPUDX_HIP_SIM_FAULT=how)["diagnosis"][0]

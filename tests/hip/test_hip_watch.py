@@ -120,7 +120,7 @@ def test_far_from_its_own_memory_it_is_a_warning(kit: Kit) -> None:
     ("mode", "why"),
     [
         ("follow", "an address of the memory was seen in other memory"),
-        ("capture", "work ran in that time whose memory is not recorded"),
+        ("capture", "work ran in between whose memory is not recorded"),
     ],
 )
 @EACH

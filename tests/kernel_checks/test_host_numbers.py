@@ -21,7 +21,7 @@ def test_a_macro_that_the_source_does_not_use_coordinates_and_elements(platform:
     found = {one["site"]["kernel"]: one for one in findings(tmp_path / "case")}  # type: ignore[index]
     assert "the program was built with -DTILE=16, which the source never uses, and the groups are 16 x 16" in str(found["tiles"]["message"])
     assert found["tiles"]["steps"] == ["Pass -DTS=16 instead of -DTILE=16."]
-    assert "its ids the other way round: the launch has 48 x 32 work-items" in str(found["turn"]["message"])
+    assert "its ids swapped: the launch has 48 x 32 work-items" in str(found["turn"]["message"])
     assert "copied 4,096 of the 16,384 bytes of buffer" in str(found["twice"]["message"])
     assert "4,096 x 4 = 16,384" in str(found["twice"]["steps"])
 

@@ -57,7 +57,7 @@ def test_a_search_without_an_end_is_told_by_what_it_reads(platform: dict[str, st
     told = " ".join(line["text"] for line in one["evidence"])
     assert "the loop ends only where `0 ? found > 50 : found < 0` is true, which depends on `k[at]`" in told
     assert "argument 2 `n` is 100" in told
-    assert "an element of `k` fulfils" in one["steps"][0] and "after 100 iterations" in one["steps"][0]
+    assert "an element of `k` satisfies" in one["steps"][0] and "after 100 iterations" in one["steps"][0]
 
 
 @pytest.mark.timeout(600)
@@ -66,7 +66,7 @@ def test_a_search_without_an_end_is_told_by_what_it_reads(platform: dict[str, st
     [
         ("hopping", "Let the index reach all 100 elements of `k`, and leave the loop after 25 iterations"),
         ("filling", "Make `k` larger than the number of different values"),
-        ("wandering", "an element of `k` fulfils"),
+        ("wandering", "an element of `k` satisfies"),
     ],
 )
 def test_what_to_do_about_a_round_without_an_end(tmp_path: Path, name: str, step: str) -> None:

@@ -31,8 +31,8 @@ REASONS = {
     "mirrored": ("race-in-kernel", "and no barrier separates the two", "between line 43 and line 45"),
     "shifted": ("race-in-kernel", "The other access is the", "barriers do not order groups"),
     "scatter": ("race-in-kernel", "`to[i]`, read from argument 0 `to`, gives them the same index", "An atomic function does not help"),
-    "tree": ("race-in-kernel", "no barrier separates the two", "after line 59, behind `if (l < s)`, at the end of the loop's body"),
-    "branch": ("race-in-kernel", "no barrier separates the two", "Close `if (l < n)` behind line 67, put barrier"),
+    "tree": ("race-in-kernel", "no barrier separates the two", "after line 59, outside `if (l < s)`, at the end of the loop's body"),
+    "branch": ("race-in-kernel", "no barrier separates the two", "Close `if (l < n)` after line 67, put barrier"),
     "tallied": ("race-in-kernel", "groups update the same elements", "Update `o[l]` with an atomic function such as atomic_add"),
 }  # fmt: skip
 BARRIER_HELPS = {"rounds", "mirrored", "tree"}

@@ -26,13 +26,13 @@ def test_answers() -> None:
     answer = ask(["sh", "-c", "echo out; echo err >&2"])
     assert (answer.status, answer.out, answer.err, answer.problem) == (0, "out\n", "err\n", "")
     assert ask(["sh", "-c", "exit 3"]).problem == "ended with status 3"
-    assert ask(["sh", "-c", "kill -SEGV $$"]).problem == "died of SIGSEGV"
+    assert ask(["sh", "-c", "kill -SEGV $$"]).problem == "crashed with SIGSEGV"
     assert "cannot be started" in ask(["/no/such/program"]).problem
     assert ask(["sh", "-c", "printf '\\377'"]).out == "\\xff"
 
 
 def test_silence_is_ended_with_its_children() -> None:
-    assert "no answer" in ask(["sh", "-c", "sleep 30 & sleep 30"], patience=0.2).problem
+    assert "did not answer" in ask(["sh", "-c", "sleep 30 & sleep 30"], patience=0.2).problem
 
 
 def test_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("print('one'); print('two')", "found", ("one", "two")),
         ("import sys; print('none here'); sys.exit(3)", "not found", ("none here",)),
         ("raise RuntimeError('oh')", "broken", ("ended with status 1", "RuntimeError: oh")),
-        ("import os; os.kill(os.getpid(), 11)", "broken", ("died of SIGSEGV",)),
+        ("import os; os.kill(os.getpid(), 11)", "broken", ("crashed with SIGSEGV",)),
     ],
 )
 def test_probes_may_crash(tmp_path: Path, text: str, state: str, lines: tuple[str, ...]) -> None:

@@ -105,7 +105,7 @@ def wrong_claims(text: str, facts: Facts, outcome: Outcome) -> Iterator[str]:
     labels = {facts.objects.label(row) for row in range(len(facts.objects))}
     yield from (f"{kind} #{one} does not exist" for kind, one in LABEL.findall(text) if f"{kind.lower()} #{one}" not in labels)
     yield from wrong_counts(text, facts)
-    if outcome.signal is None and re.search(r"\bdied of SIG|killed by SIG", text):
+    if outcome.signal is None and re.search(r"\bcrashed with SIG|killed by SIG", text):
         yield "a signal is named, and there was none"
     if "faulting address" in text or "fault address" in text:
         yield "an address is named, and none was recorded"

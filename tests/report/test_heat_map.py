@@ -49,7 +49,7 @@ def html(made: Case) -> str:
 def test_numbers_stand_in_the_cells() -> None:
     text = html(SEVERAL)
     for n in range(5):
-        assert f'class="h{n}" title="rates that fit: {n / 5:.0%} to 100%">{n}/4</td>' in text
+        assert f'class="h{n}" title="failure rate: {n / 5:.0%} to 100%">{n}/4</td>' in text
     assert text.count('<th role="rowheader"') == 6 and "concurrency-dependent" in text
     assert '<td role="cell" data-head="parallel"></td>' in text  # not run
     assert "... and 1 test that only follows t4" in text and "8,993 other tests never failed." in text

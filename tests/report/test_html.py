@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import zlib
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -159,3 +160,12 @@ def test_a_case_without_traces_is_still_told() -> None:
     text = render(FULL, "html", Page(drawing=draw(FULL)))
     assert "When it happened" in text and "Process 100 is not drawn" in text
     assert "When it happened" not in render(FULL, "html")
+
+
+def test_sections_of_one_heading_have_names_of_their_own(case: Case) -> None:
+    """Each is a landmark of the page, and a link in its contents."""
+    other = replace(case.diagnosis[0], cause="leak", status="confirmed")
+    text = html_kit.html(replace(case, diagnosis=(case.diagnosis[0], other, other)))
+    headings = re.findall(r"<h2 [^>]*>([^<]*)", text)
+    assert len(set(headings)) == len(headings)
+    assert [one for one in headings if "leak" in one] == [f"Another cause: leak (confirmed){n}" for n in ("", " (2)")]

@@ -338,3 +338,12 @@ def test_tables_break_no_word_and_lose_none(width: int) -> None:
     words = text.split()
     assert all(word in words for cell in cells for word in cell.split() if len(word) <= width - 12)
     assert all(len(line) <= max(width, len(path) + 12) for line in text.splitlines())
+
+
+def test_a_report_without_a_cause_has_the_command_that_gets_further() -> None:
+    """The same as the first screen's; not where a cause is known."""
+    unknown = replace(FULL.diagnosis[0], cause="unexplained", status="inconclusive", guilty=None, victim=None)
+    case = replace(FULL, diagnosis=(unknown,), findings=(), command=("./app",), directory="one")
+    steps = "Run `gpudx investigate -- ./app`."
+    assert steps in render(case, "terminal", Page(120))
+    assert steps not in render(replace(FULL, command=("./app",)), "terminal", Page(120))

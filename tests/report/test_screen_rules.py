@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 
 import pytest
-from sample_cases import DIAGNOSIS, FULL
+from sample_cases import DIAGNOSIS, FULL, PASSED
 
 from gpudx.model import Access, Case, Evidence, Guilty, Instrument, Investigation
 from gpudx.report import Page
@@ -87,6 +87,18 @@ def test_after_a_passing_investigation_the_user_can_say_what_is_right() -> None:
     ended = investigated(clean, stopped="no fault found", reason="All 3 plain runs passed.", not_run=())
     assert shown(ended)[-1].startswith("  next: gpudx investigate --expect TEXT -- ./app --layers 4")
     assert height(shown(ended), 80) <= SHORT_ROWS
+
+
+def test_without_a_gpu_call_the_next_step_is_to_look_for_drivers() -> None:
+    """Only of a run that failed: a program that passes need not use a GPU."""
+    silent = tuple(replace(one, calls=0) for one in FULL.processes)
+    recorder = (Instrument("recorder", "live", "Loaded into app; saw 0 calls."),)
+    case = replace(FULL, diagnosis=(NO_CAUSE,), findings=(), processes=silent, instruments=recorder, investigation=None)
+    assert shown(case)[-1] == "  next: gpudx doctor   # shows which GPU drivers are installed"
+    assert height(shown(case), 80) <= SHORT_ROWS
+    blind = replace(case, instruments=(Instrument("recorder", "not live", "The program is statically linked."),))
+    for other in (replace(case, outcome=PASSED.outcome), blind):
+        assert not any("gpudx doctor" in line for line in shown(other))
 
 
 def test_words_are_wrapped_by_their_cells() -> None:

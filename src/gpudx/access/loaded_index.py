@@ -20,7 +20,7 @@ STEPS = (
     "Look at the values that the index is read from: find out whether they were written so, or overwritten later.",
     "If they are right, compare the index with the size of the memory that it is used on.",
 )
-OVERWRITTEN = "If they were overwritten: size {part} of {memory}, which lies in front of them, for all that is written into it."
+OVERWRITTEN = "If they were overwritten: size {part} of {memory}, which lies before them, for everything that is written into it."
 
 
 def explain(question: Question) -> Reason | None:

@@ -156,7 +156,7 @@ def read(path: Path, most_memory: int = MOST_MEMORY) -> Capsule:
     """A capsule, or a UserError that says what is wrong with the file."""
     try:
         if path.stat().st_size > MOST_FILE:
-            raise Damaged(f"{path} is larger than {MOST_FILE >> 30} GiB, which no capsule is.")
+            raise Damaged(f"{path} is larger than {MOST_FILE >> 30} GiB, the limit for a capsule.")
         with zipfile.ZipFile(path) as zipped:
             return _Reader(zipped, path, most_memory).capsule()
     except FileNotFoundError:

@@ -9,7 +9,7 @@ CAUSES = (
     Cause(
         id="undersized-buffer",
         title="A buffer is smaller than the launch that uses it needs",
-        refutes_if="The launch would stay inside the buffer with the sizes that it was passed.",
+        refutes_if="The launch stays inside the buffer with the sizes that it was passed.",
         fix=("Allocate the buffer from the same sizes that the launch is passed.",),
         predicts=(("recorded", "the launch reads or writes past the end of the buffer"),),
         kind=MEMORY,
@@ -37,11 +37,11 @@ and another size, so the kernel reads the wrong fields and passes the end of the
         title="A kernel divides an integer by zero",
         refutes_if="The divisor at this line is never zero.",
         fix=("Test the divisor before the division, or pass the size or stride that it should have been.",),
-        predicts=(("recorded", "results are wrong on some devices, and the program dies of SIGFPE on others"),),
+        predicts=(("recorded", "results are wrong on some devices, and the program crashes with SIGFPE on others"),),
         kind=IN_KERNEL,
         about="""A kernel divides an integer by zero.
 
-OpenCL leaves the result undefined: CPU devices stop the program with SIGFPE, GPUs give some number and go on.
+The result is undefined in OpenCL: CPU devices stop the program with SIGFPE; GPUs return an arbitrary number and continue.
 """,
     ),
     Cause(
@@ -228,7 +228,7 @@ reports an illegal address that belongs to no buffer.
         ),
         about="""A barrier in a kernel is not reached by all the threads that it waits for.
 
-A barrier in a branch that only some threads take, or behind an early return, is undefined: the kernel hangs, goes on
+A barrier in a branch that only some threads take, or after an early return, is undefined: the kernel hangs, continues
 without waiting, or works on one generation of devices and not on the next.
 """,
     ),
@@ -250,7 +250,7 @@ without waiting, or works on one generation of devices and not on the next.
         refutes_if="The failure is as frequent when kernels make the copies.",
         fix=(
             "Look for a copy without an event or wait between it and the work on the same memory, and for host memory that is "
-            "changed or freed before its copy has ended; order these two.",
+            "changed or freed before its copy has ended, and synchronize the two.",
             "Until then, copying without the copy engines hides it; copies get slower.",
         ),
         predicts=(("recorded", "it fails in some runs, or results differ from run to run"),),
@@ -277,7 +277,7 @@ and the launch's arguments show what led there.
     ),
     Cause(
         id="device-trap",
-        title="The kernel ran into a trap",
+        title="The kernel executed a trap instruction",
         refutes_if="The device reports another kind of exception at this place.",
         fix=(
             "Read the compiler's warnings for this kernel: code that it can prove to be wrong is replaced by a trap.",
@@ -286,7 +286,7 @@ and the launch's arguments show what led there.
         predicts=(("recorded", "the device reports a trap in this launch"),),
         kind=FIXED,
         apart=(Prediction("memcheck", "shown", "the tool names the trap"),),
-        about="""The kernel ran into a trap.
+        about="""The kernel executed a trap instruction.
 
 A trap is an instruction that stops the kernel: written by the programmer, left by a failed assertion, or put there by the
 compiler in place of code it could prove to be wrong.
@@ -307,7 +307,7 @@ type, or a pointer into the middle of packed data breaks that.
     ),
     Cause(
         id="model-dimensions",
-        title="A size or number was made from a default dimension, not from the model's file",
+        title="A size or number comes from a default dimension, not from the model's file",
         refutes_if="The size follows from numbers of the file, or the file has the number that was used.",
         fix=(
             "Find where the program gets this number, and read it from the model's file instead.",
@@ -332,16 +332,16 @@ with. Kernels that use the file's numbers then leave the buffer; kernels that us
         title="The failure depends on the order or timing of launches on the device",
         refutes_if="The failure is as frequent with a wait after each launch.",
         fix=(
-            "Look for two pieces of work on the same memory that no event, queue or wait orders; order these two.",
+            "Look for two operations on the same memory that no event, queue or wait orders, and synchronize them.",
             "Until then, waiting after each launch hides it, but nothing overlaps any more.",
         ),
         predicts=(("recorded", "it fails in some runs, or at different places"),),
-        settled_by="the two pieces of work, and a run in which only these are synchronized",
+        settled_by="the two operations, and a run in which only these are synchronized",
         kind=ORDER,
         about="""The failure depends on the order or timing of launches on the device.
 
-A wait after each launch, another pace or another order of threads changes how often it fails. This does not show
-which two pieces of work must not overlap. A wait is a mitigation, never a cause. Copies are not waited for, so a failure that stays
+It fails more or less often with a wait after each launch, with other timing or with another order of threads. This does not show
+which two operations must not overlap. A wait is a mitigation, never a cause. Copies are not waited for, so a failure that stays
 says nothing about a race between a copy and something else.
 """,
     ),
@@ -370,7 +370,7 @@ less than the launch needs (sizes from another place than the launch's own).
     ),
     Cause(
         id="race-in-kernel",
-        title="Threads of a kernel race for the same memory",
+        title="Threads of a kernel race on the same memory",
         refutes_if="A barrier that both threads pass, or an atomic operation, separates the two accesses.",
         fix=(
             "Put a barrier between the two accesses, where all threads of the group reach it.",
@@ -408,7 +408,7 @@ the code relies on the threads of a warp running in step.
     Cause(
         id="collective-mismatch",
         title="Ranks of one job issue different collectives",
-        refutes_if="The ranks would issue the same collectives, with the same sizes, in the same order.",
+        refutes_if="The ranks issued the same collectives, with the same sizes, in the same order.",
         fix=(
             "Compare the code paths of the two ranks before the named collective: a condition on the rank, on data or on a batch's size.",
             "Pad or synchronize sizes that depend on a rank's own data before the collective.",
@@ -417,7 +417,7 @@ the code relies on the threads of a warp running in step.
         kind=FIXED,
         about="""Two ranks of a communicator issue different collectives as their Nth one: another kind, size, type, operation or root.
 
-NCCL does not check this. The job hangs, crashes, or goes on with wrong numbers.
+NCCL does not check this. The job hangs, crashes, or continues with wrong numbers.
 """,
     ),
     Cause(
@@ -436,17 +436,17 @@ passed, for the next function, before that.
         title="Commands and user events wait for each other",
         refutes_if="The event is completed, and the wait returns, with a larger --timeout.",
         fix=("Let each queue do the work that others wait for before the work that waits for others.",),
-        predicts=(("recorded", "a command whose callback completes user events is queued behind one that waits for such an event"),),
+        predicts=(("recorded", "a command whose callback completes user events is queued after one that waits for such an event"),),
         kind=FIXED,
-        about="""A queue that works in order stands at a command that waits for a user event. The callback that would complete the event is
-of a command behind it, so that neither goes on. Or two queues wait for each other: each for an event that a callback of the other's command
-completes.
+        about="""An in-order queue is blocked by a command that waits for a user event. The callback that would complete the event
+belongs to a command after it, so neither can continue. Or two queues wait for each other: each for an event that a callback of the other's
+command completes.
 """,
     ),
     Cause(
         id="rank-missing",
         title="A rank never reached a collective in which the others wait",
-        refutes_if="The named rank would have issued the collective.",
+        refutes_if="The named rank issued the collective.",
         fix=(
             "Look at what the named rank did after its last collective: a branch that the others did not take, a caught exception, "
             "or a wait of its own.",
@@ -458,7 +458,7 @@ completes.
     ),
     Cause(
         id="threads-collide",
-        title="Host threads use something at the same time that only one thread may use at a time",
+        title="Host threads share something that only one thread may use at a time",
         refutes_if="The failure remains when only one thread makes GPU calls.",
         fix=(
             "Look for what two threads share without a lock: kernel objects, queues, the current device, caches of the program.",
@@ -467,7 +467,7 @@ completes.
         predicts=(("recorded", "it fails only when several threads make calls"),),
         settled_by="a run with one host thread",
         kind=THREADS,
-        about="""Host threads use something at the same time that only one thread may use at a time.
+        about="""Host threads share something that only one thread may use at a time.
 
 A handle, a current device, a cache or the program's own memory: which of them is not known from this alone.
 """,

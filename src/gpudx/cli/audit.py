@@ -36,7 +36,7 @@ def command(
         gpudx audit libkernels.so kernel.hsaco module.cubin --json
         gpudx audit ./app --case audited && gpudx report audited -f markdown
 
-    Nothing is run. A number that the compiler did not leave in the file is "?", never 0: cubins do not contain spill counts.
+    Nothing is run. A number that is not in the file is shown as "?", never as 0: cubins do not contain spill counts.
 
     Exit status: 0; 1 if there was no device code, or none for an --arch.
     """

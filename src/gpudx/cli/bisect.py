@@ -47,7 +47,7 @@ def command(
 
     The program's path is relative to the current folder. Submodules are not checked out.
 
-    Exit status: 0 if the revision was found, 1 if the revisions that are left could not be judged or the time was up, 2 if gpudx
+    Exit status: 0 if the revision was found, 1 if the remaining revisions could not be judged or the budget was used up, 2 if gpudx
     cannot do what was asked.
     """
     from gpudx.bisect.search import Asked, Bisector

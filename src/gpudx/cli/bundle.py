@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import click
 
 from gpudx.cli.declare import Option
-from gpudx.cli.options import CaseFolder
+from gpudx.cli.options import CaseFolder, ResultAsJson
 from gpudx.cli.speak import say
 from gpudx.errors import UserError
 
@@ -19,6 +20,7 @@ def command(
     redact: Annotated[
         bool, Option("--redact", help="Leave out home directories, secrets, environment, traces and tool output.")
     ] = False,
+    as_json: ResultAsJson = False,
 ) -> None:
     """Pack a case into one file for a colleague or a vendor; gpudx report and gpudx open read it.
 
@@ -37,6 +39,10 @@ def command(
     if not case.is_dir():
         raise UserError(f"There is no case at {case}: give the directory that `gpudx run` named.")
     target = output or Path(f"{case.absolute().name}.gpudx.zip")
-    for one in bundle.pack(case, target, redact):
+    left_out = bundle.pack(case, target, redact)
+    if as_json:
+        click.echo(json.dumps({"bundle": str(target), "left_out": list(left_out)}, indent=1))
+        return
+    for one in left_out:
         say(f"left out: {clean(one)}")
     click.echo(clean(str(target)))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from gpudx.cli.declare import Argument, Option
-from gpudx.cli.options import StopAfter
+from gpudx.cli.options import ResultAsJson, StopAfter
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def command(
     ] = None,
     no_data: Annotated[bool, Option("--no-data", help="Leave out the contents of buffers.")] = False,
     timeout: StopAfter = None,
+    as_json: ResultAsJson = False,
 ) -> None:
     """Run the program of a case again and capture the launch that its diagnosis names.
 
@@ -56,7 +58,11 @@ def command(
     with new_case(made, words[0]) as directory:
         told = run_and_tell(words, directory, How(capture=wanted, timeout=timeout), quiet=True)
         found = capturing.collected(told.run, directory, no_data)
-    capturing.tell(found, wanted, quiet=False)
+    if as_json:
+        what = {"case": str(directory), "kernel": wanted.kernel, "launch": wanted.launch}
+        click.echo(json.dumps(what | capturing.as_data(found), indent=1))
+    else:
+        capturing.tell(found, wanted, quiet=False)
     if not any(one.path for one in found):
         raise click.exceptions.Exit(NONE)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpudx.cli.speak import say
 from gpudx.errors import UserError
+from gpudx.text import plural
 from gpudx.text.places import here
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def wanted(text: str | None, limit: str | None, no_data: bool, sanitize: str | N
 def collected(run: RunResult, directory: Path, no_data: bool) -> list[Written]:
     from gpudx.lab import captured_launch
 
-    ending = f"the program died of {run.signal}" if run.signal else ""
+    ending = f"the program crashed with {run.signal}" if run.signal else ""
     return captured_launch.collect(directory, ending, no_data)
 
 
@@ -49,5 +50,13 @@ def tell(found: list[Written], asked: Capture, quiet: bool) -> None:
         if one.capsule is None:
             say(f"{name} was not captured: {one.problem}")
         else:
-            memory = f"{len(one.capsule.buffers)} buffers with {one.capsule.bytes:,} bytes"
+            memory = f"{plural(len(one.capsule.buffers), 'buffer')} with {plural(one.capsule.bytes, 'byte')}"
             say(f"captured {name} ({memory}) in {one.size:,} bytes: gpudx replay {here(str(one.path))}")
+
+
+def as_data(found: list[Written]) -> dict[str, Any]:
+    """What `gpudx capture --json` prints of the capsules: their paths, and why there is none."""
+    return {
+        "capsules": [str(one.path) for one in found if one.path],
+        "problems": [one.problem for one in found if not one.path],
+    }

@@ -44,10 +44,12 @@ def command(
     older_than: Annotated[
         str | None, Option(metavar="AGE", help="With prune: delete cases older than AGE (12h, 30d, 8w).")
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="As JSON.")] = False,
-    as_html: Annotated[bool, Option("--html", help="As a page with groups, trends and a filter, as -o FILE.html.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+    as_html: Annotated[
+        bool, Option("--html", help="Print an HTML page with groups, trends and a filter; the same as -o FILE.html.")
+    ] = False,
     output: Annotated[
-        Path | None, Option("--output", "-o", metavar="FILE", help="Write it to FILE.")
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write the result to FILE.")
     ] = None,
     show: Annotated[bool, Option("--open", help="Open that page in the browser.")] = False,
 ) -> None:

@@ -45,7 +45,7 @@ class Word:
     takes_cases: bool = False
 
 
-def command(shell: Annotated[Shell, Argument(help="The shell.")]) -> None:
+def command(shell: Annotated[Shell, Argument(help="bash, zsh or fish.")]) -> None:
     """Print a script for shell completion: commands, options, cases and demos.
 
     \b

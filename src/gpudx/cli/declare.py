@@ -98,7 +98,7 @@ class _Parameter:
 
 
 COMMON = (
-    _Parameter(OUTPUT, Path, Option("--output", "-o", metavar="FILE", help="Write it to FILE."), None, False, False),
+    _Parameter(OUTPUT, Path, Option("--output", "-o", metavar="FILE", help="Write the result to FILE."), None, False, False),
     _Parameter(QUIET, bool, Option("--quiet", "-q", help="Print nothing but errors."), False, False, False),
 )
 

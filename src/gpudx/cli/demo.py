@@ -85,6 +85,7 @@ def _play(incident: Incident, wanted: Path | None, twin: bool, as_json: bool) ->
     from gpudx.cli.running import remember, run_and_tell, tell
     from gpudx.model.how import Fence, How
 
+    _require_driver(incident)
     paragraph(f"{incident.name}: {incident.title}{' (twin: without the fault)' if twin else ''}")
     paragraph(incident.story.partition(". ")[0].rstrip(".") + ".")
     with new_case(wanted, incident.name) as directory:
@@ -144,6 +145,19 @@ def build_incident(incident: Incident, folder: Path, twin: bool) -> Built:
     if incident.script:
         _age(built.program, [folder / name for name in incident.sources])
     return built
+
+
+def _require_driver(incident: Incident) -> None:
+    """UserError before anything is built, where the API's driver is missing and nothing stands in for it."""
+    from gpudx import backends
+    from gpudx.cli.doctor import DEVICES
+    from gpudx.lab.probe import look_for
+
+    if backends.linking(incident.backend) is not None:
+        return  # the build looks for a driver
+    for tool in backends.tools().get(incident.backend, ()):
+        if tool.name in DEVICES.get(incident.backend, ()) and look_for(tool).state != "found":
+            raise UserError(f"The demo needs a working {tool.name}: choose a demo that `gpudx doctor` lists.")
 
 
 def _require(incident: Incident) -> None:

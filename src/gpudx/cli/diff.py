@@ -35,7 +35,7 @@ class Form(StrEnum):
 def command(
     good: Annotated[Path, Argument(metavar="GOOD", help="The case of a good run.")],
     bad: Annotated[Path, Argument(metavar="BAD", help="The case of a bad run.")],
-    format: Annotated[Form, Option("--format", "-f", help="How to show it.")] = Form.terminal,
+    format: Annotated[Form, Option("--format", "-f", help="Output format.")] = Form.terminal,
     as_json: FormatJson = False,
     ignore: Annotated[
         list[str] | None, Option(metavar="ASPECT", help=f"Leave out: {', '.join(ASPECTS)}. May be repeated.")

@@ -34,5 +34,5 @@ def share(engine: Engine, address: str | None, gpus: float | None, cpus: float |
 
         return Share(address or "auto", gpus, 1.0 if cpus is None else cpus)
     if (address, gpus, cpus) != (None, None, None):
-        raise UserError("--address, --per-trial-gpus and --per-trial-cpus are about a cluster: add --engine ray.")
+        raise UserError("--address, --per-trial-gpus and --per-trial-cpus are only for a cluster: add --engine ray.")
     return None

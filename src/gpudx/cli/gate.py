@@ -25,7 +25,7 @@ FAILED = 1
 
 def command(
     cases: Annotated[list[Path], Argument(metavar="CASE", help="Case directories; their evidence is combined.")],
-    limits: Annotated[Path, Option(metavar="FILE", help="The limits.")] = LIMITS,
+    limits: Annotated[Path, Option(metavar="FILE", help="The file with the limits.")] = LIMITS,
     write_baseline: Annotated[
         bool, Option("--write-baseline", help="Accept the current findings as the baseline.")
     ] = False,

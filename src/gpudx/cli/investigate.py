@@ -54,7 +54,7 @@ class Wanted:
 
 def command(
     context: click.Context,
-    program: investigate_options.ProgramOrCase,
+    program: investigate_options.ProgramOrCase = None,
     budget: Budget = "120s",
     runs: investigate_options.Runs = None,
     only: investigate_options.Only = None,
@@ -102,6 +102,8 @@ def command(
     from gpudx.cli.cases import new_case
     from gpudx.model import Asked
 
+    if not program:
+        raise UserError("There is no program to investigate: write it after --, as in `gpudx investigate -- ./app`.")
     hush(quiet)
     asked = Asked(vary, rebuild, revision, build, wait_at, probes(probe), check, compare, expect)
     left = ((*(only or ()), *(AT_SITES if perturb else ())), tuple(without or ()))

@@ -7,7 +7,7 @@ from typing import Annotated
 from gpudx.cli.declare import Argument, Option
 
 ProgramOrCase = Annotated[
-    list[str],
+    list[str] | None,
     Argument(metavar="CMD | CASE", help="The program and its arguments, after --; or a case to continue."),
 ]
 Runs = Annotated[int | None, Option(min=1, metavar="N", help="Stop after N runs.")]

@@ -32,7 +32,7 @@ def command(
     case: Annotated[Path | None, Option(metavar="DIR", help="Write a case to DIR, for gpudx gate.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find mechanical faults in CUDA, HIP and OpenCL kernel sources. Each is one line, a warning.
+    """Find mechanical faults in CUDA, HIP and OpenCL kernel sources. Each fault is one line, a warning.
 
     \b
         gpudx lint src/*.cu

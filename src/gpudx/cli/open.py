@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import click
 
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.options import ResultAsJson
 from gpudx.errors import UserError
 
 
@@ -17,6 +19,7 @@ def command(
         Path | None, Option("--output", "-o", metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")
     ] = None,
     most: Annotated[str, Option(metavar="SIZE", help="Refuse a bundle that unpacks to more than SIZE.")] = "64G",
+    as_json: ResultAsJson = False,
 ) -> None:
     """Unpack a bundle into a case directory, on any machine: no GPU is needed to look at it.
 
@@ -38,4 +41,4 @@ def command(
         raise UserError(f"--most {most} is not a size: give for example 500M or 64G.")
     with new_case(output, bundle.name.removesuffix(".gpudx.zip")) as place:
         unpack(bundle, place, size)
-    click.echo(full(str(place)))
+    click.echo(json.dumps({"case": str(place)}, indent=1) if as_json else full(str(place)))

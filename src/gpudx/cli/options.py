@@ -21,9 +21,9 @@ CaseFolder = Annotated[Path, Argument(help="A case directory.")]
 StopAfter = Annotated[
     float | None, Option(parser=duration, metavar="TIME", help="Stop the program after TIME: 30s, 2m.")
 ]
-AsJson = Annotated[bool, Option("--json", help="As JSON.")]
+AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
 FormatJson = Annotated[bool, Option("--json", help="The same as --format json.")]
-Output = Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write it to FILE.")]
+Output = Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write the result to FILE.")]
 Budget = Annotated[str, Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")]
 HangAfter = Annotated[
     float | None,

@@ -12,6 +12,7 @@ from gpudx.cli.declare import Option
 from gpudx.cli.options import AsJson, CapsuleFile
 from gpudx.cli.run_options import ALONE, FENCE, POISON, SANITIZE, with_value
 from gpudx.errors import UserError
+from gpudx.text import plural
 
 if TYPE_CHECKING:
     from gpudx.capsule.model import Capsule
@@ -102,12 +103,13 @@ def describe(held: Capsule, path: Path) -> list[str]:
     shape, size = held.geometry, path.stat().st_size
     group = f" in groups of {shown(shape.local)}" if shape.local else ""
     code = ", ".join(f"{one.kind} ({len(one.data):,} bytes)" for one in held.codes)
+    contents = "included" if held.has_data else "left out (--no-data)"
     lines = [
         f"{held.kernel}, launch {held.launch} of this kernel ({held.api}), {path.name}: {size:,} bytes",
         f"captured on {held.device.title}",
         f"{shown(shape.global_)} work-items{group}",
         f"code: {code}" + (f"; build options: {held.options}" if held.options else ""),
-        f"memory: {len(held.buffers)} buffers, {held.bytes:,} bytes; contents: {'included' if held.has_data else 'left out (--no-data)'}",
+        f"memory: {plural(len(held.buffers), 'buffer')}, {held.bytes:,} bytes; contents: {contents}",
         f"the launch {ending(held)}",
     ]
     for one in held.arguments:

@@ -27,7 +27,7 @@ def command(
     name: Annotated[str, Argument(metavar="NAME", help="An id from a report. Without it, list all ids.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Explain an id: a detector, a cause, an experiment, a log format, a gate or a lint rule.
+    """Explain an id: a detector, a cause, an experiment, a log format, a gate, a lint rule or a tool's report.
 
     \b
         gpudx rule use-after-free
@@ -37,6 +37,7 @@ def command(
     """
     from gpudx.cli.page import page_here
     from gpudx.rules import entries
+    from gpudx.rules.reported import family
 
     width = min(page_here().width, WIDEST)
     if as_json and not name:
@@ -45,7 +46,8 @@ def command(
     if not name:
         click.echo("\n".join(_listed(entries(), width)))
         return
-    found = [one for one in entries() if one.name in (name, f"lint-{name}")]  # findings of lint are printed without it
+    wanted = (name, f"lint-{name}", family(name))  # findings of lint are printed without it
+    found = [one for one in entries() if one.name in wanted]
     if not found:
         raise UserError(_unknown(name))
     if as_json:
@@ -58,7 +60,7 @@ def values() -> list[str]:
     """What the argument can be, for completion."""
     from gpudx.rules import entries
 
-    return sorted({one.name for one in entries()})
+    return sorted({one.name for one in entries() if "*" not in one.name})
 
 
 def _fitted(text: str, width: int) -> str:
@@ -69,7 +71,7 @@ def _fitted(text: str, width: int) -> str:
 def _lines(part: str, width: int) -> Iterator[str]:
     from gpudx.report.layout import wrapped
 
-    if part.startswith(" ") or "\n " in part:
+    if part.startswith(" ") or ("\n " in part and not part.startswith("- ")):
         for line in part.split("\n"):
             row = ROW.match(line) if len(line) > width else None
             yield from wrapped(row[2], width, row[1]) if row else [line]

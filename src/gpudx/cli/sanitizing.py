@@ -45,10 +45,9 @@ def _cuda_check(text: str) -> str:
     from gpudx.kernel_checks.checks import ALL
 
     if text not in CHECKS:
-        cuda = f"{', '.join(CHECKS[:-1])} or {CHECKS[-1]}"
         raise UserError(
-            f"There is no check {text!r}: write --sanitize, or --sanitize= with {cuda} or ptx for CUDA, with opencl, oclgrind or some of"
-            f" {','.join(ALL)} for OpenCL."
+            f"There is no check {text!r}: write --sanitize, or --sanitize=CHECK. CUDA has {', '.join(CHECKS)} and ptx; OpenCL has"
+            f" oclgrind, opencl (all checks), or some of {','.join(ALL)}."
         )
     return text
 

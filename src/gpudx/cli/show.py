@@ -42,7 +42,7 @@ class What(StrEnum):
 
 def command(
     case: CaseFolder,
-    what: Annotated[What, Argument(help="The table.")],
+    what: Annotated[What, Argument(help="The table to print.")],
     kernel: Annotated[str | None, Option(metavar="GLOB", help="Only rows of this kernel.")] = None,
     call: Annotated[str | None, Option(metavar="GLOB", help="Only these calls.")] = None,
     thread: Annotated[int | None, Option(metavar="TID", help="Only this thread.")] = None,
@@ -51,8 +51,8 @@ def command(
     failed: Annotated[bool, Option("--failed", help="Only calls that failed.")] = False,
     first: Annotated[int | None, Option(min=1, metavar="N", help="Only the first N rows.")] = None,
     last: Annotated[int | None, Option(min=1, metavar="N", help="Only the last N rows.")] = None,
-    as_csv: Annotated[bool, Option("--csv", help="As CSV, every row.")] = False,
-    as_json: Annotated[bool, Option("--json", help="As JSON, every row.")] = False,
+    as_csv: Annotated[bool, Option("--csv", help="Print all rows as CSV.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print all rows as JSON.")] = False,
 ) -> None:
     """Show recorded tables: calls, launches, allocations, errors, identity (binaries and libraries), or builds (compiler output
     about kernels).

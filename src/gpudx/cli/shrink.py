@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from gpudx.cli.declare import Argument, Option
-from gpudx.cli.options import OnDevice, Trust
+from gpudx.cli.options import OnDevice, ResultAsJson, Trust
 from gpudx.cli.times import duration
 from gpudx.errors import UserError
+from gpudx.text import plural
 
 if TYPE_CHECKING:
     from gpudx.capsule.model import Capsule
@@ -36,6 +38,7 @@ def command(
         Path | None, Option(metavar="FILE", help="Also write the text of a bug report (Markdown) to FILE.")
     ] = None,
     trust: Trust = False,
+    as_json: ResultAsJson = False,
 ) -> None:
     """Make a captured launch smaller while it fails in the same way, and write it as a C program.
 
@@ -60,25 +63,32 @@ def command(
     observer = Observer(device, against, trust)
     known = observer.failure(held)
     if known is None:
-        click.echo(
+        without = (
             f"{held.kernel} does not fail in a replay: the checks inside the kernel report nothing, it ends without an error, and it"
             " makes no NaN. To compare two devices, add --against NAME."
         )
+        click.echo(json.dumps({"capsule": None, "problem": without}, indent=1) if as_json else without)
         raise click.exceptions.Exit(NO_FAILURE)
     say(f"the failure to keep: {known.says[0]}")
     small, log = shrink(held, lambda one: observer.fails_so(one, known), budget, attempts)
     target = output or capsule.with_suffix(f".min{file.SUFFIX}")
     size = file.write(small, target)
-    click.echo(
-        f"{target}: {small.geometry.items:,} work-items (of {held.geometry.items:,}), {small.bytes:,} bytes of memory (of"
-        f" {held.bytes:,}), {size:,} bytes on disk (of {capsule.stat().st_size:,}); {log.tried:,} attempts"
-    )
     final = observer.failure(small) or known
     source = _reproducer(small, target, final)
+    if issue:
+        issue.write_text(issue_text(small, final, source))
+    if as_json:
+        numbers = {"work_items": small.geometry.items, "memory_bytes": small.bytes, "file_bytes": size, "attempts": log.tried}
+        files = {"capsule": str(target), "source": str(source) if source else None, "issue": str(issue) if issue else None}
+        click.echo(json.dumps({**files, "failure": final.says[0], **numbers}, indent=1))
+        return
+    click.echo(
+        f"{target}: {plural(small.geometry.items, 'work-item')} (of {held.geometry.items:,}), {small.bytes:,} bytes of memory (of"
+        f" {held.bytes:,}), {size:,} bytes on disk (of {capsule.stat().st_size:,}); {log.tried:,} attempts"
+    )
     if source:
         click.echo(f"{source}: a C program; build it with: {build_command(small, source)}")
     if issue:
-        issue.write_text(issue_text(small, final, source))
         click.echo(f"{issue}: the text of a bug report")
 
 

@@ -59,8 +59,8 @@ def command(
 ) -> None:
     """Check whether a fix really fixes a failure: it must fail before, pass after, and fail again when reverted.
 
-    CMD is a command line in quotes, or a script; it may begin with NAME=value. The failure is known by its diagnosis
-    where there is one, else by how the program ends. Runs alternate until the result is settled; Ctrl-C keeps what was learned.
+    CMD is a command line in quotes, or a script; it may begin with NAME=value. The failure is identified by its
+    diagnosis or, without one, by how the program ends. Runs alternate until the result is settled; Ctrl-C keeps what was learned.
 
     Example: gpudx verify --before ./old --after ./new --revert ./new-undone
 

@@ -34,7 +34,7 @@ EXPERIMENTS = {
 KEYS = {
     "name": "what you call it",
     "claim": "what you believe, as a sentence",
-    "launches": "the launches it speaks of: a table with `kernel`, `predicate`, and as in a contract `where`, `names`",
+    "launches": "the launches that it is about: a table with `kernel`, `predicate`, and as in a contract `where`, `names`",
     "allocations": "or a predicate over all allocations",
     "errors": "or a predicate over all calls that failed",
     "expect": "of how many the predicate is true if you are right: some, none or all (optional, some)",
@@ -107,5 +107,5 @@ def _of_launches(entry: source.Entry, name: str, claim: str, expect: str, experi
 def _chosen(entry: source.Entry, key: str, choice: Mapping[str, str] | Mapping[Expect, str], default: str) -> str:
     value = entry.text(key, default)
     if value not in choice:
-        entry.refuse(f"there is no {key} {value}{nearest(value, choice)} (there are {', '.join(choice)})", key)
+        entry.refuse(f"there is no {key} {value}{nearest(value, choice)} (known: {', '.join(choice)})", key)
     return value

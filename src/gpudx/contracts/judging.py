@@ -180,10 +180,10 @@ def _status(claim: Claim, seen: _Seen, processes: int, gaps: bool) -> tuple[Stat
     if gaps:
         return (
             "inconclusive",
-            f"It is true of all {rows:,} {subject} that were kept, but others are missing from the record.",
+            f"It is true of all {subject} that were kept ({rows:,}), but others are missing from the record.",
         )
     told = (
-        f"It is {'true' if claim.expect == 'all' else 'false'} of all {rows:,} {subject}."
+        f"It is {'true' if claim.expect == 'all' else 'false'} of all {subject} ({rows:,})."
         if rows
         else "No call failed."
     )

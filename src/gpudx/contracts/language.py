@@ -279,9 +279,9 @@ def _check_shape(shape: str, axis: str, node: ast.expr, table: Table) -> None:
 def _check_call(name: str, node: ast.Call, table: Table) -> None:
     function = FUNCTIONS.get(name)
     if function is None:
-        raise Refused(f"there is no function {name}{nearest(name, FUNCTIONS)} (there are {', '.join(FUNCTIONS)})")
+        raise Refused(f"there is no function {name}{nearest(name, FUNCTIONS)} (known: {', '.join(FUNCTIONS)})")
     if function.of_argument and not table.of_launches:
-        raise Refused(f"{name}(...) is about arguments, and {table.rows} have none")
+        raise Refused(f"{name}(...) takes arguments, and {table.rows} have none")
     if not function.least <= len(node.args) <= function.most:
         raise Refused(f"{name} takes other operands; write {function.usage}")
     if function.of_argument and (not isinstance(node.args[0], ast.Name) or node.args[0].id in table.words):

@@ -87,7 +87,7 @@ class Pointee:
         why = (
             *why,
             (f"{name} does not point into live memory that was recorded", nowhere),
-            (f"the end of the memory behind {name} is not known", endless),
+            (f"the end of the memory that {name} points to is not known", endless),
         )
         return read & ~nowhere & ~endless, why
 

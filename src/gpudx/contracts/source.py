@@ -43,18 +43,18 @@ class Entry:
     def check_keys(self, allowed: tuple[str, ...], values: Mapping[str, Any] | None = None) -> None:
         for key in self.values if values is None else values:
             if key not in allowed:
-                self.refuse(f"there is no key {key}{nearest(key, allowed)} (there are {', '.join(allowed)})", key)
+                self.refuse(f"there is no key {key}{nearest(key, allowed)} (known: {', '.join(allowed)})", key)
 
     def text(self, key: str, default: str | None = None, values: Mapping[str, Any] | None = None) -> str:
         """A text that must be there unless it has a default."""
         found = (self.values if values is None else values).get(key, default)
         if not isinstance(found, str) or (default is None and not found.strip()):
-            self.refuse(f'{key} must be a text; write {key} = "..."', key)
+            self.refuse(f'{key} must be a string; write {key} = "..."', key)
         return found
 
     def expression(self, text: object, table: Table) -> Expression:
         if not isinstance(text, str):
-            self.refuse(f'an expression must be a text; write "n > 0" instead of {text!r:.40}')
+            self.refuse(f'an expression must be a string; write "n > 0" instead of {text!r:.40}')
         part = text.strip().splitlines()[0] if text.strip() else ""
         try:
             return parse(text, table, self.line(part))
@@ -79,7 +79,7 @@ class Entry:
             self.refuse(f"{name} must be a place from 0 on; write {EXAMPLE}", "names")
         if match["type"] and match["type"] not in TYPES:
             self.refuse(
-                f"there is no type {match['type']}{nearest(match['type'], TYPES)} (there are {', '.join(TYPES)})",
+                f"there is no type {match['type']}{nearest(match['type'], TYPES)} (known: {', '.join(TYPES)})",
                 "names",
             )
         return Argument(int(match["index"]), match["type"] or "")

@@ -149,7 +149,7 @@ class Failures:
         for name, value in {**failure.handles, **self._starts(failure)}.items():
             same = same[trace.field(failure.info, name, same) == value]
         return (
-            "" if len(same) else f"the program went on with {trace.info(int(later[0])).name} (call {int(later[0]) + 1})"
+            "" if len(same) else f"the program continued with {trace.info(int(later[0])).name} (call {int(later[0]) + 1})"
         )
 
     def _starts(self, failure: Failure) -> dict[str, int]:

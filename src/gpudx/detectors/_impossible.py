@@ -18,7 +18,7 @@ def impossible(words: LastWords) -> str:
     if access is None:
         return ""
     verb = "accessing" if access.writes is None else "writing to" if access.writes else "reading from"
-    why = "which is not aligned as the instruction needs" if access.canonical else "which no memory can have"
+    why = "which is not aligned as the instruction requires" if access.canonical else "which is not a valid address"
     return f", {verb} address {access.address:#x} ({access.text}), {why}"
 
 

@@ -14,15 +14,15 @@ from gpudx.text import plural
 
 
 def told(facts: Facts, short: Short) -> str:
-    """ "argument 0 (float*) has room for 3,200 values (12,800 bytes) in memory #3; ... call for 4,096, ..."."""
+    """ "argument 0 (float*) has room for 3,200 values (12,800 bytes) in memory #3; ... require 4,096, ..."."""
     row = int(facts.launches.kernel_row[short.launch])
     many = len(short.factors) > 1
     label = facts.objects.label(object_of(facts, short))
     return (
         f"{argument(facts, row, short.argument)} has room for {plural(short.room // short.element, 'value')} "
         f"({plural(short.room, 'byte')}) in {label}; {_product(facts, row, short.factors, short.values)} "
-        f"{'call' if many else 'calls'} for {short.need // short.element:,}, {plural(short.missing, 'byte')} more; "
-        f"in {plural(short.fitting, 'other launch', 'other launches')} of this kernel that fits exactly"
+        f"{'require' if many else 'requires'} {short.need // short.element:,}, {plural(short.missing, 'byte')} more; "
+        f"in {plural(short.fitting, 'other launch', 'other launches')} of this kernel the size fits exactly"
     )
 
 
@@ -31,7 +31,7 @@ def brief(facts: Facts, short: Short) -> str:
     row = int(facts.launches.kernel_row[short.launch])
     return (
         f"by its size, {argument(facts, row, short.argument)} is too small: it has room for "
-        f"{plural(short.room // short.element, 'value')}, the sizes passed with it need {short.need // short.element:,}"
+        f"{plural(short.room // short.element, 'value')}, but the sizes passed with it require {short.need // short.element:,}"
     )
 
 
@@ -76,7 +76,7 @@ def _fits(facts: Facts, launch: int, index: int, room: int, numbers: dict[int, i
         told = _product(facts, row, in_bytes, (numbers[i] for i in in_bytes))
         return (
             f"{name} has room for {plural(room, 'byte')}, exactly {told} taken as bytes; "
-            f"counted in values of {plural(element, 'byte')} they would call for {room * element:,} bytes"
+            f"counted in values of {plural(element, 'byte')} they would require {room * element:,} bytes"
         )
     return None
 

@@ -43,9 +43,9 @@ class Decoder:
         self._facts, self._kinds = facts, kinds
 
     def origin(self, value: int, position: int) -> Origin:
-        """The first explanation that fits exactly; what is nowhere recorded is told apart by where it points."""
+        """The first explanation the size fits exactly; what is nowhere recorded is told apart by where it points."""
         if value < SMALL:
-            return Origin("small", f"the number {value}", (Evidence(f"no object can live at address {value:#x}"),))
+            return Origin("small", f"the number {value}", (Evidence(f"no object can be at address {value:#x}"),))
         for look in (self._handle, self._size, self._offset, self._argument, self._host):
             found = look(value, position)
             if found:

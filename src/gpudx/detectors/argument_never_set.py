@@ -38,7 +38,7 @@ CAUSE = Cause(
             "object, not to the name."
         ),
     ),
-    predicts=(("recorded", "the launch is refused or works on garbage"),),
+    predicts=(("recorded", "the launch is refused or uses undefined values"),),
     kind=FIXED,
 )
 LOOKED_AT = 8  # launches of one function, for one whose arguments are known to be missing

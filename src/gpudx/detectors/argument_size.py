@@ -1,7 +1,7 @@
 """A kernel argument was passed with a different size than the kernel declares.
 
 clSetKernelArg copies as many bytes as its size argument says. Some drivers refuse a size that does not fit; others copy what
-they get, and the kernel reads bytes behind it that were never set, or half of the value. The usual reasons: a host structure
+they get, and the kernel reads bytes after it that were never set, or half of the value. The usual reasons: a host structure
 whose padding differs from the device's, a three-component vector (which takes the space of four), a double where the kernel has
 a float, an int where it has a long.
 
@@ -52,7 +52,7 @@ CAUSE = Cause(
         ),
     ),
     fix_of=tuple((api, ADDRESSES) for api in ("cuda", "hip")),
-    predicts=(("recorded", "the call is refused or the kernel reads bytes that were not set"),),
+    predicts=(("recorded", "the call is refused, or the kernel reads bytes that were not set"),),
     kind=FIXED,
 )
 FLOATS = {2: "half", 4: "float", 8: "double"}
@@ -106,7 +106,7 @@ def _short_buffer(facts: Facts, row: int, count: int) -> Finding:
         causes=(ID,),
         evidence=(
             Evidence(f"the buffer of packed arguments has {plural(length, 'byte')}", (site.number,)),
-            Evidence(f"{what} takes {plural(size, 'byte')}, of which the buffer does not have all", (site.number,)),
+            Evidence(f"{what} takes {plural(size, 'byte')}, more than the buffer has left", (site.number,)),
             *((Evidence(_effect(site.status, needed, length), (site.number,)),) if needed else ()),
         ),
         facts=(
@@ -181,7 +181,7 @@ def _reason(known: ArgInfo, size: int, given: int) -> str:
     if known.is_memory:
         return "a memory argument takes the size of a handle, not of the memory"
     if known.scalar and known.type.rstrip().endswith("3") and given * 4 == size * 3:
-        return f"{known.type} takes the room of 4 components"
+        return f"{known.type} takes the space of 4 components"
     if known.scalar:
         return _scalar(known, size, given)
     if known.packed and given > size:

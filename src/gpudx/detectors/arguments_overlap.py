@@ -2,7 +2,7 @@
 
 Sub-buffers are parts of a buffer. Two that partly overlap are rarely intended: an offset was counted in elements, or in the
 wrong unit, and one part begins inside the other. What a kernel writes into one part then changes what it reads from the other,
-in an order that nothing fixes (OpenCL API specification, clCreateSubBuffer: such accesses are undefined).
+in an undefined order (OpenCL API specification, clCreateSubBuffer: such accesses are undefined).
 
 Example:
 
@@ -13,7 +13,7 @@ Example:
 Fix it by counting offsets and sizes in bytes, in one place.
 
 Not reported: the same part passed twice, a buffer together with a part of it, and parts that are only read. Programs do that on
-purpose. A part inside another one is reported only of runs that failed, if the kernel writes the inner one and only reads the outer.
+purpose. A part inside another one is reported only for runs that failed, if the kernel writes the inner one and only reads the outer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ID = "arguments-overlap"
 CAUSE = Cause(
     id=ID,
     title="Two memory arguments of one launch overlap, and the kernel writes one of them",
-    refutes_if="The kernel uses no byte that both parts have.",
+    refutes_if="The kernel uses no byte that both parts share.",
     fix=("Count offsets and sizes of the parts in bytes, so that each begins where the one before ends.",),
     predicts=(("recorded", "the two parts share the same bytes in every run"),),
     kind=FIXED,

@@ -6,7 +6,7 @@ what an earlier build left, without any message.
 Example:
 
     make -s build || true        // "build" is a folder: nothing is out of date
-    ./bin/app                    // the program of last week
+    ./bin/app                    // last week's program
 
 Fix it by letting the script end when the build fails (set -e), and by declaring targets that are not files .PHONY.
 

@@ -1,7 +1,7 @@
 """Memory changed during work that was not passed it (gpudx run --watch).
 
 The program's memory is compared whenever it has waited and all its work is done. What changed since the last comparison must
-have been passed to some work of that time: to a launch as an argument that it may write, to a copy or fill as its range, to the
+have been passed to work that ran in between: to a launch as an argument that it may write, to a copy or fill as its range, to the
 program itself as a mapping. Other bytes were written by a launch that left its own memory. Nothing faults when such a write
 lands in another live allocation, and tools that check addresses only see an address that is allowed.
 
@@ -129,7 +129,10 @@ def _message(facts: Facts, one: Bystander) -> str:
     if not one.suspects:
         return f"{capital(what)} changed, and no recorded launch or copy could have done it."
     many = plural(len(one.suspects), "launch", "launches")
-    return f"{capital(what)} changed, and none of the {many} of that time was passed them to write: one left its own memory."
+    return (
+        f"{capital(what)} changed, and none of the {many} that ran in between was passed them for writing: "
+        "one of them wrote outside its own memory."
+    )
 
 
 def _near(facts: Facts, near: Neighbour) -> str:
@@ -158,8 +161,8 @@ def _suspects(facts: Facts, one: Bystander) -> Iterator[Evidence]:
 
 def _doubts(one: Bystander) -> Iterator[Evidence]:
     if one.by_address and one.read_only:
-        yield Evidence("a launch was passed a pointer to const for it, from which a kernel may take the const away")
+        yield Evidence("a launch was passed a const pointer to it, and a kernel may cast the const away")
     if one.by_address and not one.beside:
         yield Evidence(
-            "no memory that is known to be the launch's lies beside it: it may have the address from elsewhere"
+            "none of the launch's known memory is next to it: it may have got the address from elsewhere"
         )

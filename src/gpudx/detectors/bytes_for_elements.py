@@ -11,17 +11,17 @@ Example:
 
 Fix it by multiplying with the size of an element.
 
-Reported where the numbers agree: the bytes written from the start are the number of the buffer's elements, nothing else writes the
-rest before a kernel is passed the buffer, and that launch is passed the same number. An error where the element's size is known from the
-kernel's declaration; a warning where it is not, of fills (the kernel may write the buffer anyway), of copies into a buffer that was filled
-as a whole before (the rest may be padding), and of variables of a module, which programs also set in part.
+Reported if the numbers agree:
 
-A variable whose elements are known to be aligned to 2, 4 or 8 bytes, from the PTX in the program's file, and that copies from its start
-cut in the middle of an element, is reported, too: an error where the program failed.
+- The first bytes of a buffer were written, as many as the buffer has elements; nothing else wrote the rest before a kernel was passed the
+  buffer; and that launch was passed the same number. It is an error if the kernel's declaration gives the size of an element.
+- A variable of a module was written from its start, and the copy ends in the middle of an element. The alignment of the elements (2, 4 or
+  8 bytes) is that of the PTX in the program's file. It is an error if the program failed.
+- All reads back to the host take as many bytes from the start as the buffer has elements, and the last launch before the first read may
+  write the buffer and has one work-item for each element. It is at most likely if the program passed.
 
-Of reads back to the host: each of them takes as many bytes from the start as the buffer has elements, and the last launch before the
-first read may write the buffer, with one work-item for each element of the declared type, but for rounding up from a number that it is
-passed. At most likely where the program passed.
+It is a warning if the size of an element is not known, for fills (the kernel may write the buffer anyway), for copies into a buffer that
+was filled as a whole before (the rest may be padding), and for variables of a module, which programs also set in part.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The program hung while a callback of an event had not returned.
 
 Drivers call the functions of clSetEventCallback in threads of their own, often in the thread that also completes the next commands. A
-callback that waits, for a lock or for the device, holds that thread up. If the lock is held by a thread that waits for the device,
-neither goes on. Whether it happens is a matter of timing, so that most runs may end well.
+callback that waits, for a lock or for the device, blocks that thread. If the lock is held by a thread that waits for the device,
+neither continues. Whether it happens is a matter of timing, so that most runs may end well.
 
 Example:
 
@@ -44,7 +44,7 @@ from gpudx.model.cause_kinds import FIXED
 ID = "callback-never-returned"
 CAUSE = Cause(
     id=ID,
-    title="A wait and a callback hold each other up",
+    title="A wait and a callback block each other",
     refutes_if="The callback returns, and the program ends, with a larger --timeout.",
     fix=(
         "Release every lock that the callback takes before the program waits for the device.",
@@ -54,7 +54,8 @@ CAUSE = Cause(
     kind=FIXED,
 )
 BECAUSE = (
-    "The callback had not returned during the whole wait; it is not known what it waits for, or whether the driver could go on without it."
+    "The callback had not returned during the whole wait; it is not known what it waits for, or whether the driver "
+    "could continue without it."
 )
 WAITED_INSIDE = "A callback may not wait for the device: the driver may need the callback's thread to complete the work."
 

@@ -1,6 +1,6 @@
 """A copy or fill reaches past the end of its memory.
 
-The driver checks little: the memory behind may be mapped and belong to another allocation. Then the copy succeeds and
+The driver checks little: the memory after it may be mapped and belong to another allocation. Then the copy succeeds and
 overwrites it, or the driver refuses it with a status that does not say which side is too small.
 
 Example:

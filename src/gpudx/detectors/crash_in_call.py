@@ -1,4 +1,4 @@
-"""The process died of a signal inside a call of the program.
+"""The process was killed by a signal inside a call of the program.
 
 The driver followed something it was passed and crashed. The call in flight, its thread and all its values are certain, because
 they were recorded before the driver was called. Which value caused the crash is certain only if the fault address follows from
@@ -67,7 +67,7 @@ def _finding(facts: Facts, position: int, words: LastWords) -> Finding:
     return Finding(
         id=ID,
         severity="error",
-        message=f"The process died of {name} inside {site.call}{of} (call {site.number}){where}.",
+        message=f"The process crashed with {name} inside {site.call}{of} (call {site.number}){where}.",
         evidence=tuple(_evidence(site, name, values, decoded, address)),
         site=site,
         causes=(ID,),
@@ -91,7 +91,7 @@ def _unheard(facts: Facts, position: int, name: str) -> Finding:
     return Finding(
         id=ID,
         severity="info",
-        message=f"The process died of {name} while {site.call}{of} (call {site.number}) was in flight; "
+        message=f"The process crashed with {name} while {site.call}{of} (call {site.number}) was in flight; "
         "it is not known which thread died.",
         evidence=(
             Evidence(f"the recorder's handler did not see {name}, so thread and place are not known"),

@@ -1,4 +1,4 @@
-"""The process died of a signal while its thread was in no recorded call.
+"""The process was killed by a signal while its thread was in no recorded call.
 
 The fault is in the program's own code, in a kernel that runs on the host's processor, or in a thread of the driver. The place
 and the stack show which. Work that was queued and not known to be complete is listed: a kernel on a CPU device that leaves its
@@ -69,7 +69,7 @@ def _finding(facts: Facts, words: LastWords) -> Finding:
         id=ID,
         severity="info",
         causes=(ID,),
-        message=f"The process died of {name} in thread {words.tid}, {within}, in {place}{tail}.",
+        message=f"The process crashed with {name} in thread {words.tid}, {within}, in {place}{tail}.",
         evidence=tuple(_evidence(facts, words, name, place, commands)),
         others=sites_of(facts, shown),
         facts=(("signal", name), ("place", place.partition(" (")[0].partition("+")[0])),
@@ -138,7 +138,7 @@ def _unheard(facts: Facts, name: str) -> Finding:
         facts=(("signal", name), ("place", "")),
         scope="symptom",
         symptom=Symptom("crash", thread_known=False),
-        message=f"The process died of {name} while no recorded call was in flight.",
+        message=f"The process crashed with {name} while no recorded call was in flight.",
         evidence=(
             Evidence(f"the recorder's handler did not see {name}, so thread and place are not known"),
             *_last_calls(facts, None),

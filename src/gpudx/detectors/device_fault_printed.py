@@ -14,8 +14,8 @@ Fix it where the size of the allocation is computed, or in the kernel's index; i
 after the last work that uses it.
 
 Only the page is known: distances are reported as "at least". Breadcrumbs narrow it to launches that had begun and not
-completed. A launch is named if it is the only one of these that was passed the memory, was passed memory too small for its own
-numbers, or reaches the page with its own numbers.
+completed. A launch is named if it is the only one of these that was passed the memory, was passed memory that is too small for
+its size arguments, or reaches the page with the numbers that it was passed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SHOWN = 8
 CERTAIN = "The driver reported the address of the fault, and no other launch was running."
 PROBABLE = "The driver reported the address of the fault; it is not shown that this launch made it."
 ONE_OF = "The driver reported the address of the fault; it is not known which of the running launches made it."
-AIMED = "The driver reported the address of the fault, and of the launches that were running only this one's numbers lead to it."
+AIMED = "The driver reported the address of the fault, and of the launches that were running only this one's arguments lead to it."
 KINDS: dict[bool | None, Literal["read", "write", ""]] = {None: "", True: "write", False: "read"}
 MAPPED = 1 << 21  # CUDA maps device memory in pages of 2 MiB: up to there behind an allocation nothing faults
 FARTHEST = 1 << 30  # beyond this, memory nearby says nothing
@@ -340,7 +340,7 @@ def _message(
 ) -> str:
     where = f"The device faulted at page {fault.address:#x}, {place.text}"
     if site and aim:
-        return f"{where}; {_who(site, aim)} reaches it with its own numbers: {aim.text}."
+        return f"{where}; {_who(site, aim)} reaches it with the numbers that it was passed: {aim.text}."
     if site and site.launch is None:
         node = f"kernel {site.kernel} of the graph launched by call {site.number}"
         return f"{where}; {node} was passed it as argument {site.argument}."
@@ -408,7 +408,7 @@ def _size(facts: Facts, guilty: Suspect | None, place: _Place) -> str:
     if len(short) != 1 or object_of(facts, short[0]) != place.object:
         return ""
     room, need = short[0].room // short[0].element, short[0].need // short[0].element
-    return f"; it has room for {plural(room, 'value')}, the sizes passed with it need {need:,}"
+    return f"; it has room for {plural(room, 'value')}, but the sizes passed with it require {need:,}"
 
 
 def _evidence(

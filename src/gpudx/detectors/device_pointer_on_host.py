@@ -1,7 +1,7 @@
 """The host dereferenced a pointer to device memory, and crashed.
 
 Memory of `cudaMalloc`, `hipMalloc` and similar calls has an address that only the device can use. Host code that reads or writes it
-dies of SIGSEGV, far from the call that made the memory. The same happens with a mapped pointer after its unmap.
+crashes with SIGSEGV, far from the call that allocated the memory. The same happens with a mapped pointer after its unmap.
 
 Example:
 

@@ -1,7 +1,7 @@
 """The program uploaded 8 bytes per element for a kernel that reads 4: double as float, or long as int.
 
 numpy makes float64 and int64 arrays unless a dtype is given. A kernel that declares `float *` reads the first half of such a
-buffer, as numbers that mean nothing. Nothing fails: no access leaves a buffer.
+buffer, and the numbers that it reads are meaningless. No call fails, because no access leaves a buffer.
 
 Example:
 
@@ -11,13 +11,17 @@ Example:
 
 Fix it by converting the data before the upload (`re.astype(np.float32)`), or by declaring the wider type in the kernel.
 
-Reported only if all of this holds: each work-item uses the argument at its own global id only, so half of the buffer is never
-used; every buffer that the host fills for such an argument is exactly twice as large as the launch needs; the other buffers of
-such arguments are exactly as large as it needs, or twice; and nothing else uses the buffers. An error in a program that fails
-by its exit status, else a warning.
+Reported if all of this holds:
 
-Also reported, whatever the kernel does with it, where the words of an upload that the recorder kept are plausible as doubles and not as
-floats: the lower half of a double is noise, with exponents that no data has.
+- Each work-item uses the argument at its own global id only, so half of the buffer is never used.
+- Every buffer that the host fills for such an argument is exactly twice as large as the launch needs; the others are exactly as large as
+  it needs, or twice.
+- Nothing else uses the buffers.
+
+It is also reported if the words of an upload that the recorder kept are plausible as doubles and not as floats: the lower half of a double
+looks like noise, with exponents that no data has.
+
+It is an error in a program that fails by its exit status, else a warning.
 """
 
 from __future__ import annotations

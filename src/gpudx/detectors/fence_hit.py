@@ -173,7 +173,11 @@ def _unnamed(who: _Who, others: tuple[Site, ...]) -> str:
 
 
 def _deed(facts: Facts, words: LastWords, block: Fenced) -> str:
-    return f"{VERBS.get(words.access, 'touched memory')} at {_where(facts, block, words.address)}"
+    """ "wrote to memory 4 bytes past the end of buffer #1"; "read byte 0 of buffer #1"."""
+    where, verb = _where(facts, block, words.address), VERBS.get(words.access, "accessed")
+    if not where[0].isdigit():
+        return f"{verb} {where}"
+    return f"{verb} {'to memory' if verb == 'wrote' else 'memory'} {where}"
 
 
 def _gaps(facts: Facts) -> bool:

@@ -1,7 +1,6 @@
 """A kernel is passed one buffer for two arguments, and a buffer that fits one of them was filled and never used.
 
-Each argument takes any buffer, so that the wrong variable in one of two lines that look alike goes unnoticed where the wrong buffer is
-large enough.
+Any buffer can be passed for any argument, so a wrong variable goes unnoticed if its buffer is large enough.
 
 Example:
 
@@ -11,8 +10,11 @@ Example:
 
 Fix it by passing the buffer that was filled for this argument.
 
-Reported if the kernel only reads both arguments, each work-item uses one of them at its own id only, and the buffer that nothing uses has
-exactly one element for each work-item (or for the number that the launch is rounded up from), while the one that is passed has more.
+Reported if all of this holds:
+
+- The kernel only reads both arguments, and each work-item uses one of them at its own id only.
+- The unused buffer has exactly one element for each work-item, or for the number that the launch is rounded up from.
+- The buffer that is passed has more elements than that.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A launch fits the numbers that its kernel compares ids with only if two of its dimensions are exchanged.
+"""A launch fits the numbers that its kernel compares ids with only if two of its dimensions are swapped.
 
-A kernel that returns where `x >= w || y >= h` expects at least w x h work-items. With the two numbers exchanged on their way to the kernel,
+A kernel that returns where `x >= w || y >= h` expects at least w x h work-items. With the two numbers swapped on their way to the kernel,
 or the two dimensions of the launch, the work-items beyond one of the numbers return at once, and the rows beyond the launch are never
 computed. No access leaves a buffer of w x h elements, so nothing fails.
 
@@ -11,7 +11,7 @@ Example:
     clSetKernelArg(heat, 3, sizeof(int), &w);            // kernel: int h
     clEnqueueNDRangeKernel(queue, heat, 2, NULL, global, local, 0, NULL, NULL);
 
-Fix it by exchanging the two arguments, or the two sizes, whichever of them is the wrong one.
+Fix it by swapping the two arguments, or the two sizes, whichever of them is the wrong one.
 
 Reported where each dimension of the launch is the number that the other dimension's id is compared with, rounded up to whole groups at
 most, and one of them is too small for its own number. Launches with an offset are left out: several of them can do the work together.
@@ -33,7 +33,7 @@ from gpudx.facts.given_memory import uses
 from gpudx.model import Evidence, Finding, Site
 
 ID = "guards-exchanged"
-BECAUSE = "The launch covers the numbers only if they are exchanged; that the program needs the rows that are left out is not shown."
+BECAUSE = "The launch covers the numbers only if they are swapped; that the program needs the rows that are left out is not shown."
 LOOKED_AT = 256  # launches of one kernel
 
 
@@ -116,7 +116,7 @@ def _finding(facts: Facts, row: int, pair: tuple[Guard, Guard], count: int) -> F
         severity="error",
         message=(
             f"Kernel {site.kernel} (launch {site.launch}) has {shape} work-items, which is {second.value:,} x {first.value:,}{rounded}, "
-            f"but {first.name} is {first.value:,} and {second.name} is {second.value:,}: the two are exchanged. Ids from "
+            f"but {first.name} is {first.value:,} and {second.name} is {second.value:,}: the two are swapped. Ids from "
             f"{items[short.axis]:,} to {short.value - 1:,} in dimension {short.axis} are never computed."
         ),
         evidence=tuple(evidence),

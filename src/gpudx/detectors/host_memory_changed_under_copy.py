@@ -14,17 +14,22 @@ Example:
 Fix it by waiting for the copy (or making it blocking) before the memory is freed or reused, or by giving each copy its own
 memory.
 
-Four cases are reported. The source of a copy had changed, or was gone, at the first wait after the copy (some of its bytes are
-compared; a program may fill a source until it completes the user event that the copy waits for). The memory was a local
-variable of a function that had returned (OpenCL: the stack pointers of the copying thread's calls show this). Another copy or
-fill works on the same bytes without order, and one of them writes them. Memory that was allocated or registered for the device
-was freed or unregistered: a warning, because the driver may wait there, although no specification says so.
+Four cases are reported:
 
-Not reported: memory whose copy was waited for, or may have been (its event was queried, or has a callback); ordinary memory in
-CUDA, which drivers stage or wait for in the copying call itself, although newer manuals say only that they might (CUDA driver
-API reference, "API synchronization behavior"). Not seen: what the program's own code reads, bytes of a source that are not
-among those compared, and destinations that are freed with free(). (OpenCL 3.0 API specification, clEnqueueReadBuffer and
-clEnqueueWriteBuffer: without blocking, the memory cannot be used or reused until the command is complete.)
+- The source of a copy had changed, or was gone, at the first wait after the copy. Some of its bytes are compared. A program may fill a
+  source until it completes the user event that the copy waits for.
+- The memory was a local variable of a function that had returned. With OpenCL the stack pointers of the copying thread's calls show this.
+- Another copy or fill uses the same bytes, nothing orders the two, and one of them writes.
+- Memory that was allocated or registered for the device was freed or unregistered. This is a warning, because the driver may wait there,
+  although no specification says so.
+
+Not reported: memory whose copy was waited for, or may have been (its event was queried, or has a callback); and ordinary memory in CUDA,
+which drivers stage or wait for in the copying call itself, although newer manuals only allow this (CUDA driver API reference, "API
+synchronization behavior").
+
+Not seen: what the program's own code reads, bytes of a source that are not among those compared, and destinations that are freed with
+free(). (OpenCL 3.0 API specification, clEnqueueReadBuffer and clEnqueueWriteBuffer: without blocking, the memory cannot be used or reused
+until the command is complete.)
 """
 
 from __future__ import annotations

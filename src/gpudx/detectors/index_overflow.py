@@ -39,14 +39,14 @@ from gpudx.text import plural, several
 ID = "index-overflow"
 CAUSE = Cause(
     id=ID,
-    title="An index computed in 32 bits passes 2^31",
+    title="An index computed in 32 bits exceeds 2^31",
     refutes_if="The kernel computes the index in 64 bits, or never forms this product.",
     fix=(
         "Compute the index in 64 bits inside the kernel: (size_t)row * stride + column. This costs a register or two.",
         "Or split the launch so that no product reaches 2^31. This costs more launches.",
     ),
     predicts=(
-        ("recorded", "sizes of the launch multiply past 2^31"),
+        ("recorded", "the product of the launch's sizes exceeds 2^31"),
         ("sized", "it fails from the size on at which the product passes 2^31"),
     ),
     settled_by="a run with sizes just below 2^31 / element size",
@@ -121,7 +121,7 @@ def _finding(facts: Facts, run: Run, found: _Overflow, count: int) -> Finding:
     names = [f"{_name(arg)} = {value:,}" for arg, value in found.factors]
     limit = "2^32" if any(arg.scalar == "uint" for arg, _ in found.factors) else "2^31"
     message = (
-        f"Kernel {site.kernel} was passed {several(names)}, whose product {found.product:,} passes {limit}, and "
+        f"Kernel {site.kernel} was passed {several(names)}, whose product {found.product:,} exceeds {limit}, and "
         f"{label} of {plural(size, 'byte')}: a 32-bit index cannot reach all of it."
     )
     info = facts.launches.info(found.launch)

@@ -32,7 +32,7 @@ CAUSE = Cause(
     id=ID,
     title="A launch was rounded down and leaves out the last elements",
     refutes_if="Something else computes the elements that the launch leaves out.",
-    fix=("Round the size of the launch up to whole groups: the kernel skips what is too much.",),
+    fix=("Round the size of the launch up to whole groups: the kernel skips the rest.",),
     predicts=(("recorded", "the launch has fewer work-items than the number that the kernel compares with"),),
     kind=FIXED,
 )

@@ -6,7 +6,7 @@ every conclusion about it is about another program.
 Example:
 
     $ edit kernels.c; make -C build-new        // builds another folder
-    $ ./build/app                              // ran the build of last week
+    $ ./build/app                              // ran last week's build
 
 Fix it by building again, and check the build id or the hash in `gpudx show CASE identity`.
 
@@ -80,7 +80,7 @@ def _evidence(one: LoadedObject, built: Making) -> Iterator[Evidence]:
     yield Evidence(f"{one.path} has the sha256 {one.sha256[:16]}... and the build id {one.build_id or '(none)'}")
     for source in built.stale:
         how = {
-            "content": "its content is not that which was compiled (MD5 in the line table)",
+            "content": "its content differs from what was compiled (MD5 in the line table)",
             "edited": f"it was changed {span(source.modified - one.modified)} after the object was written, and is not committed",
             "committed": f"it was changed {span(source.modified - one.modified)} after the object was written, by a commit",
         }[source.why]

@@ -18,7 +18,7 @@ from gpudx.detectors import Run
 from gpudx.model import Evidence, Finding, Identity
 
 ID = "probe-not-reached"
-BUFFERED = " What it held in a buffer when it was killed was lost."
+BUFFERED = " Output that was still in a buffer when it was killed is lost."
 
 
 def examine(identity: Identity, run: Run) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Two threads enqueued work on the same memory to one queue at the same time, so their order is a matter of chance.
+"""Two threads enqueued work on the same memory to one queue at the same time, so their order depends on timing.
 
 Several threads may use a queue, and each call is safe. But the work runs in the order in which the calls happen to be made: if
 two threads are not synchronized, one run copies before the kernel and the next run after it.
@@ -38,7 +38,7 @@ CAUSE = Cause(
     title="Two threads enqueued work on the same memory to one queue at the same time",
     refutes_if="The result still changes from run to run with one thread, or with a lock around both calls.",
     fix=(
-        "Order the threads: let the second make its call only after the call of the first has returned.",
+        "Synchronize the threads: let the second make its call only after the call of the first has returned.",
         "Give each thread its own queue, with events where one needs the other's results.",
     ),
     predicts=(("recorded", "calls of two threads that enqueue work on the same memory to one queue overlap in time"),),
@@ -120,7 +120,7 @@ def _finding(facts: Facts, pair: I64, count: int) -> Finding:
         severity="warning",
         message=(
             f"Threads {first.tid} and {second.tid} enqueued work on {label} to {queue} at the same time, {names[0]} (call "
-            f"{first.number}) and {names[1]} (call {second.number}): which of them runs first is a matter of chance, so order "
+            f"{first.number}) and {names[1]} (call {second.number}): which of them runs first depends on timing, so synchronize "
             "the threads."
         ),
         evidence=(

@@ -10,9 +10,9 @@ Example:
     tile[lid] = in[i];
     barrier(CLK_LOCAL_MEM_FENCE);
 
-Fix it by letting every work-item reach the barrier: put only the work under the condition, not the way.
+Fix it by letting every work-item reach the barrier: put only the work under the condition, not the barrier.
 
-Reported where the kernel's source has such a return, as words show it, and the numbers of the launch divide a group.
+Reported where the kernel's source has such a return, as far as its text shows, and the numbers of the launch divide a group.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A copy of a rectangle steps through host memory by a row pitch that does not fit this memory.
+"""A copy of a rectangle uses a row pitch that does not fit its host memory.
 
 The pitch is the number of bytes from one row to the next. One that is computed from the wrong dimension (the width instead of the
 stride, the number of rows instead of that of columns) shifts each row a little more than the one before. The call succeeds.
@@ -11,10 +11,12 @@ Example:
 
 Fix it by passing the bytes from one row to the next, as the memory was allocated.
 
-Reported of runs that failed and logged the heap (the experiment host-heap of gpudx investigate), in two cases: the block of host memory
-is no whole number of rows of this pitch, but of a larger one, less than twice as large; or it is exactly the rows that are copied from
-its start, with a larger pitch, and all copies with this block agree. Not reported: blocks with a header or padding, which no number of
-rows fills, and copies that use all of a block.
+Reported for runs that failed and logged the heap (the experiment host-heap of gpudx investigate), in two cases:
+
+- The block of host memory is not a whole number of rows of this pitch, but of a larger one, less than twice as large.
+- The block is exactly the rows that are copied from its start, with a larger pitch, and all copies with this block agree.
+
+Not reported: blocks with a header or padding, and copies that use all of a block.
 """
 
 from __future__ import annotations

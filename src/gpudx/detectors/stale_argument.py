@@ -1,7 +1,7 @@
-"""A kernel argument kept the value of an earlier launch, although the program went on to other data.
+"""A kernel argument kept the value of an earlier launch, although the program had moved on to other data.
 
 Kernel objects keep their arguments: what is not set again is passed again (OpenCL 3.0 API specification, clSetKernelArg). A program
-that sets some arguments before each launch, and one only before the first, works on the first buffer, or with the first size, every
+that sets some arguments before each launch, and one only before the first, uses the first buffer, or the first size, every
 time.
 
 Example:
@@ -9,25 +9,24 @@ Example:
     for (int i = 0; i < 3; i++) {
         clSetKernelArg(gather, 0, sizeof(cl_mem), &table[i].source);
         if (i == 0)
-            clSetKernelArg(gather, 1, sizeof(cl_mem), &table[i].result);     // launches 2 and 3 write result 0 again
+            clSetKernelArg(gather, 1, sizeof(cl_mem), &table[i].result);  // result 0 each time
         clEnqueueNDRangeKernel(queue, gather, 1, NULL, &n, NULL, 0, NULL, NULL);
     }
 
 Fix it by setting the argument before each launch that needs another value.
 
-Reported of runs that failed, in the first three cases.
-A buffer is read back that nothing wrote and no launch was passed, and a kernel whose other
-buffers were set anew was passed another buffer, created by the same line with the same size, in each launch. Or a number that was set
-once is the number of elements of the earlier writes to a buffer, and the write before a later launch had fewer: the kernel is passed
-the old number.
+These cases are reported; the first three only for runs that failed:
 
-Or a number that was set once has the name of another kernel's parameter, which the program sets anew for each of that kernel's launches:
-`shift` of `count` is 0, 4 and 8, and `shift` of `scatter`, launched after it, stays 0. That the two are meant to be the same is not shown,
-so this is only a lead, unless checks inside kernels report that an index computed from the number goes wrong.
-
-Another case is that of two buffers that the host exchanges after each launch, for arguments that it set once: all launches are passed the
-same, nothing changes what they read in between, and what they write they do not read, so that each computes the same again. It is
-reported, as likely, if the program reads back the buffer that the launches only read, and also of runs that passed.
+- The program reads back a buffer that nothing wrote and no launch was passed. The kernel, whose other buffers were set again, was
+  passed another buffer in each launch, created by the same line with the same size.
+- A number that was set once is the number of elements of the earlier writes to a buffer. The write before a later launch had fewer
+  elements, and the kernel is passed the old number.
+- A number that was set once has the name of another kernel's parameter, which the program sets anew for each of that kernel's launches:
+  `shift` of `count` is 0, 4 and 8, and `shift` of `scatter`, launched after it, stays 0. That the two are meant to be the same is not
+  shown, so this is only a lead, unless checks inside kernels report that an index computed from the number goes wrong.
+- The host swaps two buffers after each launch, and set their arguments once. All launches are passed the same buffers, and none of them
+  reads what it wrote, so each computes the same again. It is reported as likely if the program reads back the buffer that the launches
+  only read.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ CAUSE = Cause(
 LEAST = 16  # bytes of a write: smaller numbers agree by chance
 LEAST_REPEATED = 3
 SHOWN = 4  # numbers in one sentence
-SAME_AGAIN = "All launches after the first compute what is there already; that the program meant to exchange its buffers is not shown."
+SAME_AGAIN = "All launches after the first compute what is there already; that the program meant to swap its buffers is not shown."
 NEVER_WRITTEN = "The program read back a buffer that nothing wrote, and the kernel was passed the same other buffer in each launch."
 I64 = NDArray[np.int64]
 
@@ -314,7 +313,7 @@ def _same_again(facts: Facts, one: Kept, pair: tuple[int, int, int, int]) -> Fin
         severity="error",
         message=(
             f"Kernel {name} was launched {len(one.launches):,} times with the same arguments, so that each launch computes the same as the "
-            f"first: {placed(setter)} set {first} once, and it was never exchanged with {second}."
+            f"first: {placed(setter)} set {first} once, and it was never swapped with {second}."
         ),
         evidence=evidence,
         site=setter,
@@ -324,6 +323,6 @@ def _same_again(facts: Facts, one: Kept, pair: tuple[int, int, int, int]) -> Fin
         attribution="probable",
         because=SAME_AGAIN,
         causes=(ID,),
-        steps=(f"If the buffers change places after each launch, set arguments {source} and {target} again before the next one.",),
+        steps=(f"If the buffers are swapped after each launch, set arguments {source} and {target} again before the next one.",),
         facts=(("kernel", name), ("argument", str(source))),
     )

@@ -11,10 +11,10 @@ Example:
 
 Fix it by declaring the struct with the same types and order on both sides, or by padding.
 
-Reported where debug information has a struct of the name that the kernel's argument has, and a field of the same name is at another byte
-or the size differs. The buffer must be a whole number of the host's structs and, where the sizes differ, not one of the kernel's:
-programs also convert their own structs before they upload them. Structs that are passed by value are compared where the size is the same:
-with another one, the call itself is at fault (argument-size). An error in a program that fails, else a warning.
+Reported if debug information has a struct of the same name as the kernel's argument, and a field of the same name is at another byte or
+the size differs. The buffer must be a whole number of the host's structs and, if the sizes differ, not of the kernel's: programs also
+convert their own structs before they upload them. Structs that are passed by value are compared if their sizes are equal; if not, the
+call itself is at fault (argument-size). It is an error in a program that fails, else a warning.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A launch was passed memory that is smaller than its own numbers require.
+"""A launch was passed memory that is smaller than its size arguments require.
 
 Sizes are computed in one place and used in another: defaults instead of the model's header, one dimension too few, the size of
-the last batch. The kernel uses its numbers and runs past the end of its memory, into another buffer or into nothing.
+the last batch. The kernel uses its numbers and runs past the end of its memory, into another buffer or into unmapped memory.
 
 Example:
 
@@ -63,7 +63,7 @@ def _finding(facts: Facts, one: Short) -> Finding:
         severity="warning",
         message=(
             f"Kernel {site.kernel} was passed {label} as {argument(facts, row, one.argument)}, which is "
-            f"{plural(one.missing, 'byte')} less than its numbers require."
+            f"{plural(one.missing, 'byte')} less than its size arguments require."
         ),
         evidence=(
             Evidence(told(facts, one), (site.number,)),

@@ -16,13 +16,17 @@ Fix it with an event between them (CUDA), or by passing the first command's even
 
 Streams created with cudaStreamNonBlocking do not wait for the default stream, nor the default stream for them.
 
-It is an error only if both surely access the same bytes: copies and fills by their ranges, and a copy of a whole buffer against
-a kernel that was passed it. It is a warning if it is not known how much of it a kernel accesses, or whether it writes. A
-pointer inside a structure counts only against copies and fills, as a warning: the kernel may not use it. Not reported: pointers
-into different parts of one allocation; kernels that are passed one pointer in several queues together with different numbers or
-pointers, as in programs that split a buffer; two launches of kernels from binaries, of which nothing says whether they write;
-host memory that kernels are passed; shared virtual memory; and work whose order cannot be seen: values in memory, semaphores,
-host functions and callbacks, calls missing from the trace.
+It is an error only if both certainly access the same bytes: copies and fills by their ranges, and a copy of a whole buffer against
+a kernel that was passed it. It is a warning if it is not known how much of the buffer a kernel accesses, or whether it writes. A
+pointer inside a structure counts only against copies and fills, as a warning: the kernel may not use it.
+
+Not reported:
+
+- pointers into different parts of one allocation
+- kernels that are passed one pointer in several queues together with different numbers or pointers, as in programs that split a buffer
+- two launches of kernels from binaries, if nothing shows whether they write
+- host memory that kernels are passed, and shared virtual memory
+- work whose order cannot be seen: values in memory, semaphores, host functions and callbacks, calls missing from the trace
 """
 
 from __future__ import annotations
@@ -51,7 +55,7 @@ ONE_QUEUE = "Or put both into one in-order queue, if they need not run at the sa
 NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
-    title="Two operations race for one buffer",
+    title="Two operations race on one buffer",
     refutes_if="The failure remains with an event between the two named calls, or with both in one queue.",
     fix=(
         "Record an event after the first call in its queue, and let the second call's queue wait for it.",

@@ -39,7 +39,8 @@ CAUSE = Cause(
     title="Device memory was used after it was freed",
     refutes_if="The allocation was still live, or allocated again, when the work that uses it ran.",
     fix=(
-        "Free the memory after the last launch or copy that uses it has finished, in stream order (free) or after a sync (the host waits).",
+        "Free the memory after the last launch or copy that uses it has completed: in stream order, which costs nothing, or after "
+        "the host has waited for it.",
     ),
     predicts=(("recorded", "an argument or a copy points into memory that an earlier call freed"),),
     kind=MEMORY,

@@ -14,7 +14,7 @@ Example:
 
 Fix it with a separate event for each thing that is waited for, or by waiting before the event is recorded again. Recording an
 event again is normal, especially in loops. It is reported only if it leaves two uses of the same memory unordered: as an error
-if these surely overlap, else as a warning (see unordered-access, which names the two uses).
+if these certainly overlap, else as a warning (see unordered-access, which names the two uses).
 """
 
 from __future__ import annotations

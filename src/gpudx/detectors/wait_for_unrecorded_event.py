@@ -13,8 +13,8 @@ Example:
 Fix it by recording the event, after the intended work, before the call that waits for it. Between threads, the waiting thread
 has to wait until the other one has recorded it.
 
-It is an error if the work after the wait and work of another queue surely access the same bytes, one of them writes, and
-nothing else orders them; a warning if only the kernel knows (see unordered-access). In loops the first round often waits for
+It is an error if the work after the wait and work of another queue certainly access the same bytes, one of them writes, and
+nothing else orders them; a warning if that depends on the kernel (see unordered-access). In loops the first round often waits for
 events that are recorded at its end: this is reported only if it leads to such a conflict. An event that was never recorded at
 all is a note. Events that other processes or graphs may record are not checked.
 """

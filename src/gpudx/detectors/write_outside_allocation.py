@@ -3,7 +3,7 @@
 An allocation begins at an aligned address, so a few bytes are left between it and the fence; they hold a known pattern. The
 pattern is checked when the program has waited, and when the memory is freed. Where fences are not possible, a red zone of 4 KB
 behind the allocation holds the pattern. If it changed, something wrote outside the allocation since the last check: the
-launches of that time that were passed the allocation are the suspects. Where kernels use addresses, other launches may have got
+launches in between that were passed the allocation are the suspects. Where kernels use addresses, other launches may have got
 one from elsewhere, so a single suspect is likely, not certain. Reads leave no trace, and neither does a write of the same
 values.
 
@@ -190,8 +190,10 @@ def _seen(facts: Facts, damage: Damage, label: str) -> Iterator[Evidence]:
         else f"put {label} at {block.address:#x}, with a known pattern next to it"
     )
     yield Evidence(f"call {made + 1} {where}", (made + 1,))
+    last = damage.offset + damage.bytes - 1
+    changed = f"byte {last:,}" if damage.bytes == 1 else f"bytes {damage.offset:,} to {last:,}"
     yield Evidence(
-        f"bytes {damage.offset:,} to {damage.offset + damage.bytes - 1:,}, counted from its start, had changed between "
+        f"{changed}, counted from its start, had changed between "
         f"call {damage.since + 1} and call {damage.position + 1}; there is now {damage.seen:#x}"
     )
 

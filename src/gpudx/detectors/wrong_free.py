@@ -1,13 +1,13 @@
 """Memory was freed by an address or with a call that does not fit it.
 
-A free takes the exact address that the allocation gave, and each kind of memory has its own call to free it. The driver
+A free takes the exact address that the allocation returned, and each kind of memory has its own call to free it. The driver
 refuses anything else with a status that does not say why, and the memory stays allocated.
 
 Example:
 
     cudaMallocHost(&staging, bytes);
     cudaFree(staging);                       // pinned host memory: cudaFreeHost
-    cudaFree(buffer + offset);               // not the address that cudaMalloc gave
+    cudaFree(buffer + offset);               // not the address that cudaMalloc returned
 
 Fix it by keeping the address and the kind of each allocation beside it, and by freeing it once with the call for that
 kind.

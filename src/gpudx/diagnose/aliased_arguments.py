@@ -37,7 +37,7 @@ def _kept(f: Failure, other: int) -> Why | None:
     launched = f.facts.sites.at(f.position)
     kept_one = f"Argument {kept} kept the buffer of an earlier launch (set at {_line(site)})"
     text = f"{kept_one}, and argument {renewed} was set to the same one at {_line(again)}."
-    step = f"Set argument {kept} again before each launch of {launched.kernel}, as argument {renewed} is: the two exchange their buffers."
+    step = f"Set argument {kept} again before each launch of {launched.kernel}, as argument {renewed} is: the two swap their buffers."
     return Why(CAUSE, text, (step,), site)
 
 

@@ -149,7 +149,7 @@ def _running(residents: list[Resident], facts: Facts, blocks: int = 0) -> Findin
     return Finding(
         id=RUNNING,
         severity="error",
-        message=f"Kernel {name}{which} was still running when the time was up{f', at {line}' if line else ''}.{waits or of_grid}",
+        message=f"Kernel {name}{which} was still running at the time limit{f', at {line}' if line else ''}.{waits or of_grid}",
         evidence=(
             *reads,
             *(Evidence(one.text) for one in may),
@@ -164,7 +164,7 @@ def _running(residents: list[Resident], facts: Facts, blocks: int = 0) -> Findin
         attribution="this" if of_grid and match and match.certain else "probable",
         steps=EVERY_BLOCK if of_grid else tuple(one.step for one in may),
         access=Access(by="kernel", kernel=name, source=line, seen_by="dump") if of_grid else None,
-        because=LEFT if of_grid else "It was on the device when the time was up; a larger --timeout shows whether it is slow or stuck.",
+        because=LEFT if of_grid else "It was on the device at the time limit; a larger --timeout shows whether it is slow or stuck.",
     )
 
 

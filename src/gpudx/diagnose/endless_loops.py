@@ -115,7 +115,7 @@ def step(f: Failure) -> str | None:
         return None
     values = listed([f"{one.name} = {one.value}" for one in found])
     changed = "neither" if len(found) == 2 else "nothing"
-    return f"Check how the loop comes to {values}: an iteration that begins with this changes {changed}, so the loop never ends."
+    return f"Check how the loop gets to {values}: an iteration that begins with this changes {changed}, so the loop never ends."
 
 
 def was_written(f: Failure) -> str:
@@ -181,7 +181,7 @@ def way_out(f: Failure) -> str | None:
         return f"Follow one iteration: nothing but {ends} ends the loop."
     name, elements = memory[0]
     limit = f"after {elements:,} iterations, as many as `{name}` has elements" if elements else "after a number of iterations"
-    return f"Make sure that an element of `{name}` fulfils {ends}, or leave the loop {limit}."
+    return f"Make sure that an element of `{name}` satisfies {ends}, or leave the loop {limit}."
 
 
 def _memory(f: Failure) -> Iterator[tuple[str, int]]:

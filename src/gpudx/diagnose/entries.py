@@ -242,7 +242,7 @@ def unexplained(outcome: Outcome, calls: int, failed: int, open_calls: int) -> D
         victim=None,
         summary="No recorded call explains the failure.",
         evidence=(Evidence(outcome.summary), Evidence(f"{plural(calls, 'call')} recorded; {bad}, {busy}.")),
-        refutes_if="A detector would have found a fault in what was recorded.",
+        refutes_if="A detector found a fault in what was recorded.",
         fix=(
             "Read the program's own output: the fault may be in its host code.",
             "Record again with --keep all if the report names gaps.",

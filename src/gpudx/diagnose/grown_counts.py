@@ -54,11 +54,11 @@ def _counter(n: Numbers) -> Why | None:
         last, count = found.launches[-1], len(found.launches)
         before = plural(count, "earlier launch has", "earlier launches have")
         text = (
-            f"The index counts on from where launch {last.launch} ended: {where} set {name} (argument {found.argument}), {before} added to"
+            f"The index continues from where launch {last.launch} ended: {where} set {name} (argument {found.argument}), {before} added to"
             " it since, and nothing reset it."
         )
         step = (
-            f"Set {name} to its start value before each launch of {kernel}; if it has to count on, make {n.name} large enough for all of "
+            f"Set {name} to its start value before each launch of {kernel}; if it has to continue, make {n.name} large enough for all of "
             "them together."
         )
         return Why(CAUSE, text, (step,), site)
@@ -67,7 +67,7 @@ def _counter(n: Numbers) -> Why | None:
     what = f"The index is an element of {name} (argument {found.argument}), which this launch counts up"
     text = f"{what}, and {where} wrote where each begins."
     step = (
-        f"Check the start values that are written to {name}: each has to be so low that what is counted from it on still fits"
+        f"Check the start values that are written to {name}: each must leave enough room for what is counted from it"
         f" ({n.name} has {n.held:,} {n.parts[0].unit if n.parts else 'elements'})."
     )
     return Why(CAUSE, text, (step,), site)

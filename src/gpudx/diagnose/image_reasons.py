@@ -61,7 +61,7 @@ def why(f: Failure) -> Why | None:
     root = _site(f, made) if made is not None else None
     declared = "Declare the sampler with CLK_NORMALIZED_COORDS_FALSE"
     change = f"Create the sampler of argument {f.site.uses[0]} without normalized coordinates" if root is not None else declared
-    text = "These are coordinates of a pixel: all of them beyond 1 are taken for the edge or the border of the image."
+    text = "These are coordinates of a pixel: all of them beyond 1 are treated as the edge or the border of the image."
     step = f"{change}, or divide the coordinates by the width and the height of the image."
     return Why("out-of-bounds-access", text, (step,), root)
 
@@ -76,8 +76,8 @@ def _exchanged(f: Failure, items: tuple[int, ...], image: tuple[int, int]) -> Wh
         return None
     shape = f"{image[0]:,} x {image[1]:,}"
     text = (
-        f"Work-item ({f.item[0]}, {f.item[1]}) wrote at ({x:g}, {y:g}), its ids the other way round: the launch has {shape} work-items and "
-        f"the image {shape} pixels, so the two fit if the coordinates are exchanged."
+        f"Work-item ({f.item[0]}, {f.item[1]}) wrote at ({x:g}, {y:g}), its ids swapped: the launch has {shape} work-items and "
+        f"the image {shape} pixels, so the two fit if the coordinates are swapped."
     )
     made = IDS.search(f.body)
     line = f.source[: f.source.index(f.body) + made.start()].count("\n") + 1 if made and f.body else 0

@@ -320,7 +320,7 @@ def _steps(f: Failure) -> Iterator[str]:
     elif f.kind == "alignment":
         yield from alignment_steps.steps(f)
     elif f.kind == "barrier" and f.other is not None:
-        only = f"only the work may depend on `{f.other.text}`, not the way to the barrier"
+        only = f"only the work may depend on `{f.other.text}`, not whether the barrier is reached"
         yield f"Let every work-item of the group reach the barrier: {only}."
     elif f.kind == "uninitialized" and is_local:
         yield f"Write every element of {name} before a work-item reads it, with barrier(CLK_LOCAL_MEM_FENCE) in between."

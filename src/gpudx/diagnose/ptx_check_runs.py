@@ -71,7 +71,7 @@ def _race(f: Failure, miss: Miss, case_dir: Path) -> Finding:
         id=RACE,
         severity="error",
         message=(
-            f"Blocks of kernel {_name(f)} (launch {site.launch}) race for {_memory(f, miss)}: block {triple(f.group)} {deed} "
+            f"Blocks of kernel {_name(f)} (launch {site.launch}) race on {_memory(f, miss)}: block {triple(f.group)} {deed} "
             f"{plural(f.width, 'byte')}{f' at {where}' if where else ''} that block {f.more >> 32:,} wrote"
             f"{f' at {before}' if before else ''}, and no fence or atomic operation orders the two."
         ),

@@ -69,7 +69,7 @@ def _race(f: Failure, other: Place | None) -> Finding:
         id=RACE,
         severity="error",
         message=(
-            f"Warps of kernel {_name(f, site)} (launch {site.launch}) race for shared memory: thread {triple(f.local)} {deed} "
+            f"Warps of kernel {_name(f, site)} (launch {site.launch}) race on shared memory: thread {triple(f.local)} {deed} "
             f"{plural(f.width, 'byte')}{_at(f.site)} that thread {f.more >> 32:,} of the block {was}"
             f"{f' at {before}' if before else ''}, and no barrier separates the two."
         ),

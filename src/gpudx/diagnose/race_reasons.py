@@ -179,7 +179,7 @@ def _where_barrier_goes(barrier: str, first: Site, second: Site, again: bool) ->
     choices = [text for kind, _, text in around[loop + 1 :] if kind != "loop"]
     outer = [text for kind, _, text in around[: loop + 1] if kind != "loop"]
     if first.line > second.line or (first.line == second.line and again and loop >= 0):
-        behind = f", behind `if ({choices[0]})`" if choices else ""
+        behind = f", outside `if ({choices[0]})`" if choices else ""
         next_one = f"line {second.line}" if first.line != second.line else "it again"
         step = (
             f"Put {barrier} after line {first.line}{behind}, at the end of the loop's body: the next iteration runs {next_one}"
@@ -190,10 +190,10 @@ def _where_barrier_goes(barrier: str, first: Site, second: Site, again: bool) ->
             f"Split line {first.line} into two statements with {barrier} between the {_deed(first)} `{first.text}` and the"
             f" {_deed(second)} `{second.text}`."
         )
-        step = f"{step} Close `if ({choices[0]})` before the barrier and open it again behind it." if choices else step
+        step = f"{step} Close `if ({choices[0]})` before the barrier and open it again after it." if choices else step
     elif choices:
         step = (
-            f"Close `if ({choices[0]})` behind line {first.line}, put {barrier} there, and open it again before line {second.line}: every"
+            f"Close `if ({choices[0]})` after line {first.line}, put {barrier} there, and open it again before line {second.line}: every"
             " work-item of the group has to reach the barrier."
         )
     else:

@@ -388,7 +388,7 @@ def _race(fault: Fault, kernel: str, site: Site) -> str:
     one, other = fault.first.where.source, fault.first.other.source if fault.first.other else None
     places = f"two of them access it at {one}" if one == other else f"one accesses it at {one}, another at {other or 'an unknown line'}"
     space = fault.first.space or "shared"
-    return f"Threads of kernel {kernel} (launch {site.launch}) race for {space} memory: {places}, and no barrier separates them."
+    return f"Threads of kernel {kernel} (launch {site.launch}) race on {space} memory: {places}, and no barrier separates them."
 
 
 def _other_memory(fault: Fault, facts: Facts, miss: Miss | None) -> Iterator[Evidence]:

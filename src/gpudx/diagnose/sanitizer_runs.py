@@ -97,7 +97,7 @@ def _ended(run: Sanitized) -> str:
     code = run.returncode
     if code is None:
         return "it did not end"
-    return f"it died of {signal_name(-code)}" if code < 0 else f"it ended with status {code}"
+    return f"it crashed with {signal_name(-code)}" if code < 0 else f"it ended with status {code}"
 
 
 def not_checked(run: Sanitized, live: bool) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from gpudx.model import Access, DeviceFault, Evidence, Finding, Site
 
 ID = "device-fault"
 MEMORY = "out-of-bounds-access"
-CERTAIN = "The debug agent named the kernel, and no other launch of it could have made the fault."
+CERTAIN = "The debug agent named the kernel, and no other launch of it could have caused the fault."
 PROBABLE = "The debug agent named the kernel; other launches of it may have been running."
 
 

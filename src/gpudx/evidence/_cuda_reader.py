@@ -282,7 +282,7 @@ class Reader:
         for at in (pc - sass.INSTRUCTION, pc):  # a lane's pc is the next instruction, with some drivers this one
             found = self.images.code(at, module, 0)
             if found and sass.is_trap(found[0].word(found[1])):
-                return TRAP, "it executed a trap: __trap(), or code that the compiler replaced", at, True
+                return TRAP, "it executed a trap: __trap(), or one that the compiler put in place of wrong code", at, True
         return BREAKPOINT, "it was stopped by a breakpoint", pc, False
 
     def _access(self, code: int, pc: int, module: int, rows: Ints) -> tuple[Access | None, str]:

@@ -38,7 +38,7 @@ def chunks(source: Source) -> Iterator[bytes]:
             while chunk := file.read(CHUNK):
                 yield chunk
     except OSError as error:
-        raise UserError(f"cannot read {source}: {error.strerror}") from None
+        raise UserError(f"{source} cannot be read ({error.strerror}): check its name and permissions.") from None
 
 
 def plain(line: bytes) -> str:

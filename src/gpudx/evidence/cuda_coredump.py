@@ -89,7 +89,7 @@ def read(path: Path | str) -> Dump:
         with path.open("rb") as file:
             return Reader(path, Elf(_mapped(file.fileno(), path))).dump()
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
+        raise UserError(f"{path} cannot be read ({error.strerror}): check its name and permissions.") from None
     except BadElf as error:
         raise UserError(f"the GPU core dump {path} {error}; keep the process alive until it is written") from None
 

@@ -102,7 +102,7 @@ class Bystanders:
         if self._objects.table["kind"][root] not in WATCHED:
             return []
         if change.since < self._trace.whole_since:
-            self._unjudged["calls of that time were overwritten; --keep all keeps them"] += 1
+            self._unjudged["calls of this interval were overwritten; --keep all keeps them"] += 1
             return []
         if self._writers.mapped(root, change.since, change.position):
             return []
@@ -116,7 +116,7 @@ class Bystanders:
     def _doubt(self, work: Work, root: int, change: Change) -> str:
         """Why it may have been given all the same."""
         if work.blind:
-            return "work ran in that time whose memory is not recorded"
+            return "work ran in between whose memory is not recorded"
         if self._writers.unrecorded:
             return f"the program has functions whose calls are not recorded: {', '.join(self._writers.unrecorded)}"
         if change.held and self._by_address(root):

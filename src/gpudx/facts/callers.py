@@ -27,7 +27,7 @@ from gpudx.trace import Trace
 
 # With debug information, they have lines that are nobody's here; the recorder stands before all of them.
 # Libraries, packages and interpreters: with debug information, they have lines that are nobody's here.
-LIBRARIES = re.compile(r"(?:/usr)?/lib(?:32|64)?/|.*/(?:site|dist)-packages/|.*/(?:lib)?python\d[^/]*$")
+LIBRARIES = re.compile(r"(?:/usr)?/lib(?:32|64)?/|.*/(?:site|dist)-packages/|.*/lib-dynload/|.*/(?:lib)?python\d[^/]*$")
 HEADER = re.compile(r"\.(?:h|hh|hpp|hxx|inl):\d+$")
 TEMPLATE = re.compile(r"<.+>")
 MOST_CALLS = 4096  # of one function that are compared

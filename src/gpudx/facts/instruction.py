@@ -1,6 +1,6 @@
 """What the instruction at a fault accessed, from its bytes and the registers that the recorder kept.
 
-The kernel names an address only for page faults. For an address that no memory can have (x86-64: not canonical), or one
+The kernel names an address only for page faults. For an invalid address (x86-64: not canonical), or one
 that is not aligned as the instruction demands, it says "general protection fault" and no more. The instruction itself
 says where it meant to read or write.
 

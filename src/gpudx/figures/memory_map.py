@@ -26,7 +26,7 @@ FAR = 1 << 32  # an address further than this from all blocks is none of this me
 LARGEST = 1 << 47  # bytes; larger sizes are nonsense
 FAULT = "the fault address"
 GIVEN = "the value given"
-NEEDED = "the end it would need"  # of the block that is too small
+NEEDED = "the end that it needs"  # of the block that is too small
 LIVE, FREED, SMALL, MEANT = range(len(BLOCKS))
 
 

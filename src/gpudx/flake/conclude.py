@@ -241,8 +241,8 @@ SENTENCES = {
     "resource-dependent": "It fails while a second copy of the suite runs ({busy}), not otherwise ({one}): it depends on load, on"
     " memory, or on something outside the process.",
     "environment": "It failed only while other programs had the GPU open ({strangers}).",
-    "random": "It passes and fails alone in fresh processes ({alone} failed): nothing that was varied here decides it.",
-    "not settled": "It failed in {failures} of {runs}; what it depends on is not settled ({one}{together}).",
+    "random": "It passes and fails alone in fresh processes ({alone} failed): it depends on nothing that was varied here.",
+    "not settled": "It failed in {failures} of {runs}; what it depends on is not known ({one}{together}).",
 }
 NOTHING_SHARED = "Its threads used no GPU object in common in that run: what they share is on the host (variables, files, environment)."
 

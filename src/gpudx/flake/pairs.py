@@ -32,7 +32,7 @@ def company(records: Records, test: int, likely: Sequence[int]) -> Company | Non
     def beside(others: tuple[int, ...], times: int) -> Batch | None:
         chosen = sorted({*others, test} - {tests})
         purpose = f"company {test} beside {' '.join(map(str, others))}"
-        phase = f"beside whom {name} fails"
+        phase = f"which other tests make {name} fail"
         return records.until(
             purpose, crowded(records), chosen, times, lambda b: records.ledger.failed(b, test) is True, phase
         )

@@ -125,7 +125,10 @@ def _launch_of(entry: Diagnosis) -> int:
 
 
 OVERFLOW = "index-overflow"
-FAR = "This launch faulted, far from the end of its buffers, and its sizes multiply past 2^31; its index is not shown to be 32 bits wide."
+FAR = (
+    "This launch faulted, far from the end of its buffers, and the product of its sizes exceeds 2^31; its index is not "
+    "shown to be 32 bits wide."
+)
 
 
 def _without_guesses(told: list[Diagnosis], ruled: tuple[Evidence, ...]) -> list[Diagnosis]:

@@ -142,7 +142,13 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
     )
 
 
-FOUND = {EXPERIMENT: _diagnosis, SCALED: scaled.diagnosis, REDIRECTED: redirected.diagnosis, NUMBER: other_number.diagnosis, EDITED: edited_kernel.diagnosis}
+FOUND = {
+    EXPERIMENT: _diagnosis,
+    SCALED: scaled.diagnosis,
+    REDIRECTED: redirected.diagnosis,
+    NUMBER: other_number.diagnosis,
+    EDITED: edited_kernel.diagnosis,
+}
 
 
 def _label(value: dict[str, object], index: str) -> str:

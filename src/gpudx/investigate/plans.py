@@ -72,7 +72,7 @@ FAILS_TOO = Step("recorded", "whether it fails without an instrument too", 12)
 HANGS_TOO = Step("recorded", "whether it hangs without an instrument too", 8)
 QUIETLY = Step("recorded", "whether it fails sometimes", QUIET)
 REPEATS = Step("recorded", "whether it fails every time", 3)
-ABORTED = (REPEATS, EXCHANGED, SCALED, REDIRECTED, OTHER_NUMBER, EDITED_KERNEL)  # after the plan of a crash: the program's own check may abort
+ABORTED = (REPEATS, EXCHANGED, SCALED, REDIRECTED, OTHER_NUMBER, EDITED_KERNEL)  # its own check may abort a program
 PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
     "device error": (

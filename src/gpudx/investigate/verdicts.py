@@ -142,7 +142,7 @@ def _open(one: Suspect, cells: Sequence[Cell], seen: Mapping[str, Observed], not
     """Why a rival that nothing suggests is not refuted either: what its experiments did not see, and what would settle it."""
     run = [(cell.experiment, _not_reached(cell, seen) or cell.why) for cell in cells if cell.expects in DECIDING]
     missing = [(name, why) for name, why in not_run.items() if one.expects(name) == "shown" and why not in OTHER_PROGRAMS]
-    tried = "; ".join(f"{name}: {why}" for name, why in [*run, *missing]) or "no available experiment tests it"
+    tried = "; ".join(f"{name}: {why.rstrip('.')}" for name, why in [*run, *missing]) or "no available experiment tests it"
     settled = f" It would be settled by {one.cause.settled_by}." if one.cause.settled_by else ""
     return f"Nothing suggests it, and nothing refutes it ({tried}).{settled}"
 

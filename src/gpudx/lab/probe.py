@@ -70,7 +70,7 @@ def ask(
         out, err = child.communicate(timeout=patience)
     except subprocess.TimeoutExpired:
         _kill(child)
-        return Answer(None, problem=f"gave no answer within {patience:.0f} s")
+        return Answer(None, problem=f"did not answer within {patience:.0f} s")
     except BaseException:
         _kill(child)
         raise
@@ -89,7 +89,7 @@ def _text(content: bytes) -> str:
 
 def _problem(status: int) -> str:
     if status < 0:
-        return f"died of {signals.name(-status)}"
+        return f"crashed with {signals.name(-status)}"
     return f"ended with status {status}" if status else ""
 
 

@@ -54,7 +54,7 @@ def _suppression(path: Path, row: Any) -> Suppression:
             raise UserError(f'{path}: [[suppress]] needs a {key}: write {key} = "...".')
     for key in ("kernel", "path"):
         if not isinstance(row.get(key, ""), str):
-            raise UserError(f"{path}: {key} in [[suppress]] must be a text.")
+            raise UserError(f"{path}: {key} in [[suppress]] must be a string.")
     expires = row.get("expires")
     if expires is not None and not isinstance(expires, date):
         raise UserError(f"{path}: expires in [[suppress]] must be a date without quotes: expires = 2027-01-31.")

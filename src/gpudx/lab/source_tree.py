@@ -16,7 +16,7 @@ MOST_ASKED = 20  # files whose history is looked up
 NO_GIT = "git is not installed, so the revision of {root} is not known."
 DUBIOUS = "git does not trust {root}, which another user owns, so its revision is not known; see safe.directory in git-config(1)."
 NO_COMMIT = "{root} has no commit that git can read, so its revision is not known."
-TOO_SLOW = "git gave no answer about {root} within {seconds:.0f} s, so it is not known whether it has changes."
+TOO_SLOW = "git did not answer about {root} within {seconds:.0f} s, so it is not known whether it has changes."
 
 
 def root_of(path: str) -> str:

@@ -94,10 +94,10 @@ ORDER = Kind(
     rival="order-or-timing",
 )
 
-MENDED = _alike("may go", "these two are in order then; the same fault elsewhere would stay", "edge", "held-edge")
+MENDED = _alike("may go", "these two are synchronized then; the same fault elsewhere would stay", "edge", "held-edge")
 
 UNORDERED = Kind(
-    "work without an order",
+    "unordered work",
     _alike("may change", "waits follow launches, not copies", "serialised", "blocking")
     + _alike("may change", "work of other host threads is not waited for", "amd-serialised")
     + MENDED
@@ -118,7 +118,7 @@ COPIES = Kind(
 )
 
 THREADS = Kind(
-    "host threads in each other's way",
+    "host threads that interfere with each other",
     _alike("gone", "a single thread cannot collide with another", "one-thread")
     + _alike("stays", "fences and fills do not keep threads apart", *FENCES, "poisoned")
     + _alike("may change", "it depends on timing", *TIMING, *AT_SITES, "serialised", "turns", *RUNTIME, "other-device"),
@@ -128,7 +128,7 @@ THREADS = Kind(
 )
 
 IN_KERNEL = Kind(
-    "threads of the device in each other's way",
+    "device threads that interfere with each other",
     _alike(
         "stays",
         "waits between launches and turns of host threads change nothing inside one",

@@ -85,7 +85,7 @@ class MemoryMap:
     left_out: int = 0
 
 
-BLOCKS = ("live", "freed", "too small", "meant by the diagnosis")
+BLOCKS = ("live", "freed", "too small", "named in the diagnosis")
 NEAR = ("block", "address", "bytes", "state", "made by call", "freed by call", "where")
 
 

@@ -11,7 +11,8 @@ from gpudx.text import plural
 
 TIMES = (
     "Calls by queue and by thread, at the time of the call; when the device executed them is not recorded. "
-    "Drag to move; two fingers, the keys + and -, or, after a click, the wheel zoom; Shift with an arrow key goes from call to call."
+    "Drag to move. Zoom with two fingers, with the keys + and -, or, after a click, with the wheel. "
+    "Shift with an arrow key goes from call to call."
 )
 ORDER = "Blocks are in the order of their addresses, not to scale."
 MADE = "This API gives no addresses: blocks are shown in the order in which they were created."

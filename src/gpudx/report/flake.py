@@ -9,7 +9,7 @@ from gpudx.model import Case
 from gpudx.model.flake import EVERY, MOST_TOLD, PROCESS, Blame, Cell, Flake, FlakyTest
 from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Picture, Rows, Section, Table
 from gpudx.report.verdict import Tone
-from gpudx.text import capital, plural
+from gpudx.text import plural
 
 MOST_ROWS = 25
 MOST_WORDS = 12  # tests with sentences
@@ -40,7 +40,7 @@ def verdict(flake: Flake) -> tuple[str, Tone, str]:
     told = ", ".join(f"{number:,} {kind}" for kind, number in counts.most_common() if number)
     some = sum(counts.values())
     text = f"{plural(some, 'test')} of {flake.tests:,} failed at least once in {plural(flake.runs, 'run')}: {told}."
-    causes = [f" {capital(blame.cause)} explains {len(blame.explains)} of them." for blame in flake.blames[:1]]
+    causes = [f" The cause {blame.cause} explains {len(blame.explains)} of them." for blame in flake.blames[:1]]
     flaky = any(test.kind != "deterministic" for test in flake.results)
     return "FLAKY TESTS" if flaky else "FAILING TESTS", "bad", text + "".join(causes)
 
@@ -51,7 +51,7 @@ def first(case: Case) -> Iterator[Section]:
     if flake is None or not flake.results:
         return
     yield Section("Tests against conditions (failed/runs)", _heat(flake))
-    yield Section("What decides", tuple(_tests(flake)))
+    yield Section("What the failures depend on", tuple(_tests(flake)))
     for number, blame in enumerate(flake.blames):
         yield Section("Does the cause explain every test?" if not number else "Another cause", tuple(_blame(blame)))
     yield Section("Not explained by any cause that was found", tuple(_unexplained(flake)))
@@ -69,7 +69,7 @@ def rest(case: Case) -> Iterator[Section]:
     sure = f"Statements hold for each test with {100 * flake.confidence:g} % confidence."
     yield Section("The study", (Paragraph(f"{stopped} {sure}"), _conditions(flake)))
     if flake.results:
-        yield Section("Rates that fit", (_rates(flake),))
+        yield Section("Failure rates", (_rates(flake),))
     yield Section(
         "Conditions that were not run",
         (Bullets(tuple(f"{name}: {why}" for name, why in flake.missing)),) if flake.missing else (),
@@ -187,7 +187,7 @@ def _conditions(flake: Flake) -> Table:
 def _rates(flake: Flake) -> Table:
     shown = [test for test in flake.results if test.kind != "cascade" or not flake.followers][:MOST_WORDS]
     rows = [(test.name if cell is _told(test)[0] else "", *_row(cell)) for test in shown for cell in _told(test)]
-    return Table(("test", "condition", "failed", f"rates that fit ({100 * flake.confidence:g} %)"), tuple(rows))
+    return Table(("test", "condition", "failed", f"failure rate ({100 * flake.confidence:g} % interval)"), tuple(rows))
 
 
 def _told(test: FlakyTest) -> tuple[Cell, ...]:

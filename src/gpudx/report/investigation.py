@@ -8,12 +8,12 @@ from gpudx.model import Case, Cell, Investigation, Observation
 from gpudx.model.investigation import OTHER_PROGRAMS
 from gpudx.report.blocks import Bullets, Paragraph, Picture, Section, Table
 
-RATES = "For each experiment, how often it failed (the mark) and the failure rates that fit this (the bar)."
+RATES = "For each experiment, how often it failed (the mark) and the 95 % interval of its failure rate (the bar)."
 WHY_STOPPED = {
     "": "not finished",
     "nothing left that separates them": "no experiment is left that would separate the remaining causes",
 }
-SAYS = {"for": "for it", "against": "against it", "nothing": "nothing"}
+SAYS = {"for": "for it", "against": "against it", "nothing": "none"}
 
 
 def investigated(case: Case) -> Iterator[Section]:
@@ -43,7 +43,7 @@ def _not_run(state: Investigation) -> Iterator[str]:
 
 def _experiments(seen: tuple[Observation, ...]) -> Table:
     rows = tuple((one.experiment, _failed(one), _fits(one), _remarks(one)) for one in seen)
-    return Table(("experiment", "failed", "rates that fit (95 %)", "remarks"), rows)
+    return Table(("experiment", "failed", "failure rate (95 % interval)", "remarks"), rows)
 
 
 def _failed(seen: Observation) -> str:
@@ -67,11 +67,11 @@ def _table(state: Investigation) -> tuple[Table, ...]:
     for row in state.table:
         cells = [cell for cell in row.cells if cell.expects != "may change"]
         rows += [_row(row.cause if cell is cells[0] else "", cell) for cell in cells]
-    return (Table(("cause", "experiment", "predicted", "observed", "says"), tuple(rows)),) if rows else ()
+    return (Table(("cause", "experiment", "predicted", "observed", "evidence"), tuple(rows)),) if rows else ()
 
 
 def _row(cause: str, cell: Cell) -> tuple[str, ...]:
-    says = SAYS[cell.weight] if cell.weight != "nothing" else f"nothing: {cell.why}"
+    says = SAYS[cell.weight] if cell.weight != "nothing" else f"none: {cell.why.rstrip('.')}"
     return cause, cell.experiment, cell.expects, cell.observed, says
 
 

@@ -31,6 +31,7 @@ from gpudx.report.builds import kernels
 from gpudx.report.investigation import investigated
 from gpudx.report.languages import translated
 from gpudx.report.safe import full
+from gpudx.report.screen import next_step
 from gpudx.report.verdict import only_read, verdict
 from gpudx.report.wording import reworded
 
@@ -68,7 +69,8 @@ def _story(case: Case, drawing: Drawing | None) -> Iterator[Section]:
     told = [entry for entry in case.diagnosis if entry.status in ("confirmed", "likely")][:MOST_FULL_DIAGNOSES]
     advised = next((entry for entry in [*case.diagnosis[:1], *told] if _lacks_stack(entry.guilty)), None)
     if case.diagnosis:
-        yield from _diagnosis(case.diagnosis[0], _steps(case.diagnosis[0], advised), drawing)
+        steps = [*_command(case), *_steps(case.diagnosis[0], advised)]
+        yield from _diagnosis(case.diagnosis[0], steps, drawing)
     for entry in told:
         if entry is not case.diagnosis[0]:
             yield _another(entry, _steps(entry, advised))
@@ -92,6 +94,14 @@ def _lacks_stack(guilty: Guilty | None) -> bool:
 def _steps(entry: Diagnosis, advised: Diagnosis | None) -> list[str]:
     """What to do next; the advice to record stacks is given once."""
     return [*entry.fix, *([WITH_STACKS] if entry is advised else [])]
+
+
+def _command(case: Case) -> list[str]:
+    """Where no cause was found: the command that the first screen ends with, before the general advice."""
+    if case.diagnosis[0].status != "inconclusive":
+        return []
+    command, _, remark = next_step(case).partition("   # ")
+    return [f"Run `{command}`" + (f" ({remark})." if remark else ".")] if command else []
 
 
 def _diagnosis(entry: Diagnosis, steps: list[str], drawing: Drawing | None) -> Iterator[Section]:

@@ -230,7 +230,7 @@ def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
     said = clean(case.outcome.said)
     for name, lines in (
         ("coverage", writer.dimmed(" ".join(suppressions(case)))),
-        ("said", [writer.cut(f"{INDENT}the program said: {said}")] if said else []),
+        ("said", [writer.cut(f"{INDENT}the program printed: {said}")] if said else []),
         ("code", _one_line_of_code(place, writer) if place else []),
         ("more", _more(case, writer, "")),
         ("coverage", writer.dimmed(coverage(case, counts=False))),
@@ -437,6 +437,9 @@ def _numbered(steps: Sequence[str], writer: Writer) -> Iterator[str]:
             yield from writer.wrapped(step, lead)
 
 
+DRIVERS = "# shows which GPU drivers are installed"
+
+
 def next_step(case: Case) -> str:
     """The command that gets further where no cause is settled; "" where there is none."""
     if case.flake:
@@ -447,8 +450,10 @@ def next_step(case: Case) -> str:
     if case.investigation is not None:
         return _after_investigation(case, case.investigation)
     watched = any(one.name == "recorder" and not one.failed for one in case.instruments)
-    if not watched or not calls_made(case):
+    if not watched:
         return ""
+    if not calls_made(case):
+        return f"gpudx doctor   {DRIVERS}" if case.outcome.failed else ""
     whole = shlex.join(["gpudx", "investigate", "--", *_program(case)])
     by_case = shlex.join(["gpudx", "investigate", here(case.directory)])
     return whole if len(whole) <= LONGEST_COMMAND or not case.directory else min(whole, by_case, key=len)

@@ -93,7 +93,9 @@ def _read(case: Case) -> tuple[str, Tone, str]:
             "good",
             f"{plural(len(case.kernels), 'kernel')} without a warning. {case.outcome.summary}",
         )
-    return ("EVENTS SEEN", "unsure", told.message) if told else ("NOTHING RECOGNISED", "unsure", case.outcome.summary)
+    if told is None:
+        return "NOTHING RECOGNISED", "unsure", case.outcome.summary
+    return "EVENTS SEEN" if told.severity == "info" else "PROBLEMS FOUND", "unsure", told.message
 
 
 def _nothing(case: Case) -> tuple[str, Tone]:

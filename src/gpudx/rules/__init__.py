@@ -8,9 +8,12 @@ from functools import cache
 
 from gpudx import causes, detectors
 from gpudx.report import Rule
+from gpudx.rules.reported import FAMILIES
 
 API_NAMES = {"cuda": "CUDA", "hip": "HIP", "opencl": "OpenCL"}
-DETECTOR, CAUSE, EXPERIMENT, FORMAT, GATE, LINT = "detector", "cause", "experiment", "log format", "gate", "lint rule"
+DETECTOR, CAUSE, EXPERIMENT, FORMAT, GATE, LINT, TOOL = (
+    "detector", "cause", "experiment", "log format", "gate", "lint rule", "tool report",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def every() -> dict[str, Rule]:
 @cache
 def entries() -> tuple[Entry, ...]:
     """Everything that has an id. A name may stand for several kinds: a detector and its cause."""
-    return (*_detectors(), *_causes(), *_experiments(), *_formats(), *_gates(), *_lint())
+    return (*_detectors(), *_causes(), *_experiments(), *_formats(), *_gates(), *_lint(), *_tools())
 
 
 def _detectors() -> Iterator[Entry]:
@@ -86,6 +89,10 @@ def _lint() -> Iterator[Entry]:
 
     for name, rule in every_rule().items():
         yield Entry(f"lint-{name}", LINT, _text(rule))
+
+
+def _tools() -> Iterator[Entry]:
+    yield from (Entry(name, TOOL, text) for name, text in FAMILIES.items())
 
 
 def _text(module: object) -> str:

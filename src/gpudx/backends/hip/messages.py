@@ -29,7 +29,7 @@ def fault(text: str) -> Fault | None:
 
 ABORT = re.compile(r"[Aa]borting with error ?: ?(HSA_STATUS_(?:ERROR_)?([A-Z_]+))(?:: ?([^.]*))?")
 STATUSES = {
-    "MEMORY_APERTURE_VIOLATION": ("used an address that no memory can have", "out-of-bounds-access"),
+    "MEMORY_APERTURE_VIOLATION": ("used an invalid address", "out-of-bounds-access"),
     "MEMORY_FAULT": ("accessed memory that is not mapped", "out-of-bounds-access"),
     "ILLEGAL_INSTRUCTION": ("executed an instruction that this device does not have", "device-exception"),
     "EXCEPTION": ("raised a hardware exception, as a failed assert or a trap does", "device-trap"),

@@ -39,8 +39,8 @@ _NUMBERED = re.compile(r"^\s*(\d+)\s+\S")
 _FILE = re.compile(r"^\s*(\S+\.\w+):\s*$")
 MEANINGS = {
     "MEMORY_VIOLATION": ("accessed memory that is not mapped, or not for this kind of access", "out-of-bounds-access"),
-    "ADDRESS_ERROR": ("used an address that is not aligned, or that no memory can have", "out-of-bounds-access"),
-    "APERTURE_VIOLATION": ("used an address that no memory can have", "out-of-bounds-access"),
+    "ADDRESS_ERROR": ("used an address that is not aligned or not valid", "out-of-bounds-access"),
+    "APERTURE_VIOLATION": ("used an invalid address", "out-of-bounds-access"),
     "ASSERT_TRAP": ("ran into a trap, as a failed assert does", "device-trap"),
     "TRAP": ("ran into a trap", "device-trap"),
     "ILLEGAL_INSTRUCTION": ("executed an instruction that this device does not have", "device-exception"),

@@ -201,7 +201,7 @@ def read(near: Near) -> Iterator[Event]:
         yield Event("oclgrind-not-started", "ending", said, (("said", found[1][:80]),), next=_next.RECORD)
         return
     if found := _PLUGIN.match(near.text):
-        said = f"Oclgrind went on without a plugin that it could not load: {found[1][:160].rstrip('.')}."
+        said = f"Oclgrind continued without a plugin that it could not load: {found[1][:160].rstrip('.')}."
         yield Event("oclgrind-plugin", "ending", said, (("said", found[1][:80]),), warning=True)
         return
     for kind in KINDS:

@@ -25,7 +25,7 @@ _CODE = re.compile(r"[Cc]ode: (0x[0-9a-fA-F]+)")
 _QUEUE = re.compile(r"[Qq]ueue (?:at )?(0x[0-9a-fA-F]+)")
 MEANINGS = {
     "MEMORY_APERTURE_VIOLATION": (
-        "used an address that no memory can have, global, shared or private",
+        "used an invalid address, global, shared or private",
         ("out-of-bounds-access",),
         "a wild pointer, an index that overflowed, or shared memory that was indexed too far",
     ),

@@ -1,4 +1,4 @@
-"""Waits after each launch, so that no two pieces of work overlap on a queue.
+"""Waits after each launch, so that no two operations overlap on a queue.
 
 If the failure goes away, it depends on order or timing. This names no cause: the wait also slows the host down, and hides the failure
 without fixing it. If it stays, it does not come from overlapping launches.

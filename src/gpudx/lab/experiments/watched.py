@@ -1,4 +1,4 @@
-"""Compares memory whenever the program has waited, and reports what changed although no work of that time was passed it.
+"""Compares memory whenever the program has waited, and reports what changed although no work in between was passed it.
 
 This shows writes that land in other live memory, which no fence catches. Writes that leave the values as they were are not seen, so a
 clean run refutes nothing.

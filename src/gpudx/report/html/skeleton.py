@@ -6,6 +6,8 @@ import base64
 import hashlib
 import re
 import shlex
+from collections import Counter
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from html import escape
@@ -26,7 +28,8 @@ TONES = {"bad": "✗", "unsure": "?", "good": "✓"}
 
 def whole(made: Outline, case: Case, page: Page) -> str:
     """The document."""
-    ids = _ids(made.sections)
+    sections = _apart(made.sections)
+    ids = _ids(sections)
     parts = [
         "<!doctype html>",
         f'<html lang="{page.language}">',
@@ -35,9 +38,9 @@ def whole(made: Outline, case: Case, page: Page) -> str:
         f'<a class="skip" href="#report">{escape(spoken("Go to the report", page.language))}</a>',
         _verdict(made, case, page),
         '<div class="columns">',
-        _ways(made.sections, ids, page),
+        _ways(sections, ids, page),
         '<main id="report">',
-        *(_section(one, name, case, page) for one, name in zip(made.sections, ids, strict=True)),
+        *(_section(one, name, case, page) for one, name in zip(sections, ids, strict=True)),
         "</main></div>",
         f"<footer><p>gpudx {escape(clean(case.version))}, {escape(_made(case))}</p></footer>",
         f"<script>{_file('report.js')}</script>",
@@ -126,6 +129,17 @@ def _date(created: str) -> str:
 def _ways(sections: tuple[Section, ...], ids: list[str], page: Page) -> str:
     links = (f'<li><a href="#{name}">{escape(one.heading)}</a></li>' for one, name in zip(sections, ids, strict=True))
     return f'<nav aria-label="{escape(spoken("Sections", page.language))}"><ul>{"".join(links)}</ul></nav>'
+
+
+def _apart(sections: tuple[Section, ...]) -> tuple[Section, ...]:
+    """With a number behind headings that occur more than once: each is the name of a landmark and of a link."""
+    seen: Counter[str] = Counter()
+    named = []
+    for one in sections:
+        seen[one.heading] += 1
+        times = seen[one.heading]
+        named.append(one if times == 1 else replace(one, heading=f"{one.heading} ({times})"))
+    return tuple(named)
 
 
 def _ids(sections: tuple[Section, ...]) -> list[str]:

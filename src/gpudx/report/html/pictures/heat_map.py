@@ -55,7 +55,7 @@ def _cell(name: str, cell: Cell | None) -> str:
     head = f'<td role="cell" data-head="{escape(name)}"'
     if cell is None or not cell.runs:
         return f"{head}></td>"
-    fits = escape(f"rates that fit: {cell.low:.0%} to {cell.high:.0%}")
+    fits = escape(f"failure rate: {cell.low:.0%} to {cell.high:.0%}")
     return f'{head} class="h{step(cell)}" title="{fits}">{cell.failures}/{cell.runs}</td>'
 
 
