@@ -170,7 +170,7 @@ def way_out(f: Failure) -> str | None:
         return None
     ends = " or ".join(f"`{one}`" for one in f.site.exits[:MOST_EXITS])
     if (turning := cycle(f)) is not None:
-        change = f"Make sure that an element of `{turning.name}` fulfils {ends}"
+        change = f"Make sure that an element of `{turning.name}` satisfies {ends}"
         if turning.values < turning.held:
             change = f"Let the index reach all {turning.held:,} elements of `{turning.name}`"
         elif re.search(rf"cmpxchg\w*\s*\(\s*&\s*{re.escape(turning.name)}\b|\b{re.escape(turning.name)}\s*\[[^\]]*\]\s*=[^=]", f.body):
