@@ -25,11 +25,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.detectors._words import set_at
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.given_memory import uses
 from gpudx.facts.kernels import ArgInfo, StructLayout
+from gpudx.facts.set_arguments import set_at
 from gpudx.model import Evidence, Finding
 from gpudx.text import plural
 

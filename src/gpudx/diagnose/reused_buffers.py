@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpudx.detectors._words import placed, setter
 from gpudx.diagnose.surface import pid_of
 from gpudx.facts import Facts
+from gpudx.facts.set_arguments import set_at
 from gpudx.model import Evidence, Finding, Site
 from gpudx.text import plural
 
@@ -43,9 +43,9 @@ def _told(finding: Finding, facts: Facts) -> Finding:
     earlier = _other_use(facts, site.launch - 1, site.argument)
     if earlier is None:
         return finding
-    chosen = _line_itself(setter(facts, site.launch - 1, site.argument))
+    chosen = _setter(facts, site.launch - 1, site.argument)
     name = f"`{site.argument_name}`" if site.argument_name else f"argument {site.argument}"
-    where = f"Check the size for which the buffer of {name} is chosen, before {placed(chosen)}" if chosen else ""
+    where = f"Check the size for which the buffer of {name} is chosen, before {chosen.call} (call {chosen.number})" if chosen else ""
     return replace(
         finding,
         message=MADE.sub(r"\1 for another use)", finding.message, count=1),
@@ -55,8 +55,10 @@ def _told(finding: Finding, facts: Facts) -> Finding:
     )
 
 
-def _line_itself(site: Site | None) -> Site | None:
+def _setter(facts: Facts, launch: int, argument: int) -> Site | None:
     """Where the argument is set, not who called that: there the buffer has just been chosen."""
+    position = set_at(facts, launch, argument)
+    site = facts.sites.at(position, argument=argument) if position is not None else None
     return replace(site, source=site.through, through=None) if site and site.through else site
 
 

@@ -25,18 +25,20 @@ DWARF_ORDER = (10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16)
 STACK = 16 << 10
 MOST_THREADS = 64
 MOST_MAPS = 4 << 20
-PATIENCE_S, POLL_S = 0.2, 0.002
+PATIENCE_S, POLL_S = 0.2, 0.002  # of one thread
+IN_ALL_S = 3.0  # of all of them: threads inside a driver may not stop
 
 
 def keep(pids: list[int], traces: Path) -> None:
     """Write what the threads of these processes are doing beside their traces."""
     if platform.machine() != "x86_64":
         return
+    until = time.monotonic() + IN_ALL_S
     for pid in pids:
         with contextlib.suppress(OSError, ValueError):
             maps = Path(f"/proc/{pid}/maps").read_bytes()[:MOST_MAPS].decode("utf-8", "replace")
             tids = sorted(map(int, os.listdir(f"/proc/{pid}/task")))[:MOST_THREADS]
-            threads = [found for tid in tids if (found := _look(pid, tid))]
+            threads = [found for tid in tids if time.monotonic() < until and (found := _look(pid, tid))]
             if threads and any(traces.glob(f"{pid}-*.gdx")):
                 (traces / NAME.format(pid=pid)).write_text(json.dumps({"maps": maps, "threads": threads}))
 

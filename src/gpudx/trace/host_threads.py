@@ -10,6 +10,7 @@ from pathlib import Path
 from gpudx.trace.last_words import LastWords
 
 NAME = "{pid}.threads.json"
+WORD = (1 << 64) - 1
 PC, SP = 16, 7  # in the order of LastWords.registers
 
 
@@ -30,14 +31,15 @@ def _read(place: Path) -> HostThreads:
     try:
         found = json.loads(place.read_text())
         return HostThreads(str(found["maps"]), tuple(_words(one) for one in found["threads"]))
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return HostThreads()
 
 
 def _words(one: dict[str, object]) -> LastWords:
     registers, stack = one["registers"], one["stack"]
-    assert isinstance(registers, list) and isinstance(stack, str)
-    values = tuple(map(int, registers))
+    if not isinstance(registers, list) or not isinstance(stack, str) or len(registers) != PC + 1:
+        raise ValueError
+    values = tuple(int(value) & WORD for value in registers)
     return LastWords(
         signal=0,
         code=0,
