@@ -67,7 +67,7 @@ def one_browser() -> Iterator[None]:
 
 
 # What compiles or runs a program, by fixture, folder and file: `make check` leaves it out.
-COMPILING = {"careful", "fake_recorder", "gpu", "kit", "on_gpu", "opencl", "recorder"}
+COMPILING = {"careful", "fake_recorder", "gpu", "kit", "on_gpu", "opencl", "platform", "recorder"}
 FOLDERS = {"bisect", "cuda", "hip", "lab", "native", "pytest_plugin"}
 FILES = {
     "api/test_api.py", "capsule/test_capsules.py", "cli/test_build.py", "cli/test_cases.py", "cli/test_demo.py", "cli/test_doctor.py",

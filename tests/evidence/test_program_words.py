@@ -97,7 +97,7 @@ SAID = {
     "CPU hash: 09e91e4c4c\nGPU hash: d84bb4cee4": ("result-differs", "The hash that the program prints for the GPU is not that of the CPU"),
     # runners and systems that say it in other words
     "Testing: md5 [OpenCL]... FAILED (cmp_all(0))": ("test-failed", "The test md5 [OpenCL] failed (cmp_all(0))"),
-    " * CUDA     disabled (no devices)": ("no-device", "goes on without a device"),
+    " * CUDA     disabled (no devices)": ("no-device", "continues without a device"),
     "Pod was rejected: Allocate failed due to no healthy devices present": ("no-device", "no healthy device"),
     "[info] App [search] exited with [-1073741676] code.": ("process-ended", "an integer division by zero"),
     "PROCESS_NAME:  Paint.exe\nExceptionAddress: 00007ffb4213cf19 (nvoglv64!f+0x69)\n   ExceptionCode: c0000005 (Access violation)": (

@@ -7,7 +7,7 @@ Example:
     status = clBuildProgram(program, 1, &device, "", NULL, NULL);                                 // CL_BUILD_PROGRAM_FAILURE
 
 Fix it at the line that the compiler names, or by changing the options (-D, -I) that it is built with. A program that does not look at
-the status goes on: clCreateKernel then returns NULL, and some drivers crash in the launch that is passed it. The report names these calls.
+the status continues: clCreateKernel then returns NULL, and some drivers crash in the launch that is passed it. The report names these calls.
 
 Not reported if the program builds something else afterwards and continues: it has handled the failure.
 """
@@ -124,7 +124,7 @@ def _went_on(facts: Facts, failure: Failure) -> Iterator[Evidence]:
     words = facts.trace.record(died) if died is not None else {}
     site = site_of(facts, missing.position)
     yield Evidence(f"{placed(site_of(facts, failure.position))} failed{_under(facts, failure)}", (failure.position + 1,))
-    yield Evidence(f"the program went on, and {placed(site)} returned no kernel ({site.status})", (site.number,))
+    yield Evidence(f"the program continued, and {placed(site)} returned no kernel ({site.status})", (site.number,))
     if died is not None and words.get("kernel", 1) == 0:
         yield Evidence(f"it died in {placed(site_of(facts, died))}, which was passed NULL as its kernel", (died + 1,))
 

@@ -155,7 +155,7 @@ _PATTERNS = (
         r"|found no nvidia driver",
         "The NVIDIA driver does not answer",
     ),
-    (rf"\b{_GPU}\b.{{0,30}}\bdisabled \((?:no|failed|unable|not|cannot|could)\b[^()]{{0,60}}\)", "The program goes on without a device"),
+    (rf"\b{_GPU}\b.{{0,30}}\bdisabled \((?:no|failed|unable|not|cannot|could)\b[^()]{{0,60}}\)", "The program continues without a device"),
     (r"no healthy devices|cannot allocate unhealthy devices", "The scheduler has no healthy device"),
     (
         r"Insufficient (?:nvidia|amd|gpu)\S*gpu|nvidia\.com/gpu.{0,40}(?:insufficient|unavailable)|No GPU resources?",
