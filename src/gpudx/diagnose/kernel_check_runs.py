@@ -87,7 +87,7 @@ SPACES = {
 
 def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     """One finding per place in the source; the launches after the first are counted."""
-    reported = [f for one in facts for f in reports.failures(one, case_dir / FOLDER)]
+    reported = [f for one in facts for f in reports.failures(one, case_dir / FOLDER) if not _may_be_written(f)]
     found = [f for f in reported if not (_is_of_released_buffer(f) or _is_of_freed_memory(f)) and image_reasons.is_fault(f)]
     found = [f for f in found if not index_reasons.is_wanted(f)]
     places: dict[tuple[str, Place], list[Failure]] = {}
@@ -137,6 +137,11 @@ def _after_infinity(finding: Finding, f: Failure, found: Sequence[Failure]) -> F
         evidence=(Evidence(text.rstrip("."), (f.position + 1,)), *finding.evidence),
         steps=(nan_reasons.keep_finite(made, _where(made)), *finding.steps),
     )
+
+
+def _may_be_written(f: Failure) -> bool:
+    """Can calls that are not recorded have written what counts as unwritten?"""
+    return f.kind == "uninitialized" and bool(f.facts.second_loader)
 
 
 def _is_of_released_buffer(f: Failure) -> bool:
