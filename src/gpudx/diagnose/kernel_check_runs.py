@@ -59,6 +59,7 @@ REASONS = (
 MOST_NAMED = 4  # kernels
 NOT_WITH_BARRIERS = "with these checks, this driver does not run kernels correctly that return before a barrier or have one in a branch"
 MOST = 1000
+TESTED = "The kernel compares the divisor with 0, so it may discard the result; that is an unspecified value, and no exception."
 REPORTED = "The kernel checked itself and reported this place."
 NOT_A_NUMBER = (
     "A NaN passes from launch to launch, so the first one counts; it is not shown that the program fails because of it."
@@ -208,9 +209,10 @@ def _finding(f: Failure, count: int, launches: int, why: Why | None) -> Finding:
         f"{_who(f, site.kernel, site.launch)} {_what(f, _label(f, argument, memory), why)}: `{f.site.text}` at {_where(f)}."
     )
     reason = why.text if why else endless_loops.sentence(f)
+    tested = _tests_divisor(f)
     return Finding(
         id=ID + f.kind,
-        severity="error",
+        severity="warning" if tested else "error",
         message=f"{message} {reason}" if reason else message,
         evidence=tuple(Evidence(text, (site.number,)) for text in _evidence(f, site, count, launches, why)),
         site=site,
@@ -224,10 +226,10 @@ def _finding(f: Failure, count: int, launches: int, why: Why | None) -> Finding:
             ("argument", str(argument)),
         ),
         certainty="observed",
-        attribution="this",
+        attribution="unknown" if tested else "this",
         root=why.root if why else None,
         steps=why.steps if why and why.steps else tuple(_steps(f)),
-        because=REPORTED,
+        because=TESTED if tested else REPORTED,
         access=Access(
             kind="write" if f.writes else "read",
             by="kernel",
@@ -241,6 +243,14 @@ def _finding(f: Failure, count: int, launches: int, why: Why | None) -> Finding:
             seen_by="kernel check",
         ),
     )
+
+
+def _tests_divisor(f: Failure) -> bool:
+    """Does the kernel compare the divisor of an integer division with 0? Then it probably discards the result of a division by zero, which
+    OpenCL C leaves unspecified."""
+    parts = re.split(r"[/%]=?", f.site.text)
+    divisor = parts[-1].strip().strip("()").strip() if f.kind == "division" and len(parts) > 1 else ""
+    return bool(divisor) and bool(re.search(rf"(?<![\w.]){re.escape(divisor)}\s*(?:[=!]=|>)\s*0\b|!\s*{re.escape(divisor)}(?!\w)", f.body))
 
 
 def _why(f: Failure, argument: int | None) -> Why | None:

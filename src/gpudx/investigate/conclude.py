@@ -16,6 +16,7 @@ from gpudx.investigate.observed import HUNG, PLAIN, observation, observed
 from gpudx.investigate.suspects import best_entries
 from gpudx.investigate.uninitialized import CAUSE as READS_FRESH
 from gpudx.investigate.uninitialized import (
+    IF_IT_MATTERS,
     POISONED,
     SHARED_MEMORY,
     depends,
@@ -94,8 +95,8 @@ def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
     told = _without_guesses([*_judged(state, entries), *_untested(state, entries)], ruled_out(state.trials))
     if state.symptom == "hang":
         told = [_with_more_time(one, state) for one in told]
-    if state.symptom == "no failure":
-        told = list(_that_matter(told, state.trials))
+    if state.symptom in IF_IT_MATTERS:
+        told = list(_that_matter(told, state))
     return tuple(_earliest_first(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank)))
 
 
@@ -177,11 +178,15 @@ UNDECIDED = (
 FEW_RUNS = "The outcome differed with the content of fresh memory, in too few runs to exclude chance."
 
 
-def _that_matter(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator[Diagnosis]:
-    """A program without a failure may load what it then does not use: such a read is a fault if the content makes a difference."""
+def _that_matter(told: Sequence[Diagnosis], state: Investigation) -> Iterator[Diagnosis]:
+    """A program may load what it then does not use: such a read is a fault if the content makes a difference. Where the program failed, and
+    no run with other content was made, it may be the reason."""
+    trials, failed = state.trials, state.symptom == "wrong result"
     poisoned = observed(trials).get(POISONED)
     for one in told:
-        if is_of_shared(one):  # patterns in global memory say nothing of it
+        if failed and (is_of_shared(one) or (one.cause == READS_FRESH and poisoned is None)):
+            yield replace(one, status="likely", reason=UNDECIDED) if one.status == "confirmed" and not is_of_shared(one) else one
+        elif is_of_shared(one):  # patterns in global memory say nothing of it
             decided = one.status == "confirmed" or ends_otherwise(trials)
             yield one if decided else replace(one, status="inconclusive", reason=NOT_SHOWN)
         elif one.cause != READS_FRESH or depends(trials):
@@ -190,7 +195,7 @@ def _that_matter(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator
             yield replace(one, status="likely", reason=FEW_RUNS)
         elif poisoned is None or not poisoned.looks_alike:
             yield replace(one, status="inconclusive", reason=UNDECIDED)
-        elif not poisoned.unmoved:
+        elif failed or not poisoned.unmoved:
             yield replace(one, status="inconclusive", reason=UNCHANGED)
 
 

@@ -446,8 +446,8 @@ def next_step(case: Case) -> str:
     if case.investigation is not None:
         return _after_investigation(case, case.investigation)
     watched = any(one.name == "recorder" and not one.failed for one in case.instruments)
-    if not watched or not calls_made(case):
-        return ""
+    if not watched or not calls_made(case) or (case.outcome.passed and not case.diagnosis):
+        return ""  # nothing was watched, or there is no failure to investigate
     whole = shlex.join(["gpudx", "investigate", "--", *_program(case)])
     by_case = shlex.join(["gpudx", "investigate", here(case.directory)])
     return whole if len(whole) <= LONGEST_COMMAND or not case.directory else min(whole, by_case, key=len)
