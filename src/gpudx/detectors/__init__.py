@@ -54,7 +54,7 @@ def detect_all(facts: Facts, run: Run) -> Iterator[Finding]:
 
 def _is_missing_calls(detector: ModuleType, facts: Facts) -> bool:
     calls, writes = getattr(detector, "NEEDS_EVERY_CALL", False), getattr(detector, "NEEDS_EVERY_WRITE", False)
-    return bool((calls and facts.second_loader) or (writes and facts.writers.unrecorded))
+    return bool((calls and facts.misses_calls) or (writes and facts.writers.unrecorded))
 
 
 def examine_all(identity: Identity, run: Run) -> Iterator[Finding]:

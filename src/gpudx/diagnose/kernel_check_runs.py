@@ -142,7 +142,7 @@ def _after_infinity(finding: Finding, f: Failure, found: Sequence[Failure]) -> F
 
 def _may_be_written(f: Failure) -> bool:
     """Can calls that are not recorded have written what counts as unwritten?"""
-    return f.kind == "uninitialized" and bool(f.facts.second_loader)
+    return f.kind == "uninitialized" and f.facts.misses_calls
 
 
 def _is_of_released_buffer(f: Failure) -> bool:

@@ -17,7 +17,7 @@ from itertools import chain
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
 from gpudx.model.case import first_rank_to_fail
 from gpudx.report import Page, builds, flake, source_line
-from gpudx.report.brief import RECORDER, calls_made, eventful, near, suppressions, unchecked_images
+from gpudx.report.brief import RECORDER, calls_made, eventful, missing_calls, near, suppressions, unchecked_images
 from gpudx.report.layout import cells, height, shortened, spaced_paths, table, wrapped
 from gpudx.report.safe import clean, full
 from gpudx.report.source_line import KernelText, SourceLine
@@ -536,7 +536,8 @@ def coverage(case: Case, counts: bool = True) -> str:
     failed = [f"{name} did not work" for name in dead] if case.diagnosis else []  # without one, the headline says it
     notes = suppressions(case) if eventful(case) else []  # else the headline says it
     expected = [note[:1].lower() + note[1:].rstrip(".") for note in notes]
-    return "; ".join([*([", ".join(parts)] if counts else []), *_checked(case, dead), *failed, *expected])
+    gap = [missing] if (missing := missing_calls(case)) else []
+    return "; ".join([*([", ".join(parts), *gap] if counts else []), *_checked(case, dead), *failed, *expected])
 
 
 def _launches(case: Case) -> int:
