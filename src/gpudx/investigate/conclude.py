@@ -25,7 +25,7 @@ from gpudx.investigate.uninitialized import (
     seems_to_depend,
 )
 from gpudx.investigate.which_memory import ruled_out
-from gpudx.model import Case, Diagnosis, Evidence, Finding, Investigation, Row, Status, Trial
+from gpudx.model import Case, Diagnosis, Evidence, Finding, Investigation, Row, Status
 from gpudx.model.cause_kinds import WHERE
 from gpudx.report.screen import CHECKS
 

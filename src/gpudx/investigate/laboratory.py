@@ -300,8 +300,8 @@ def _counted(case: Case, experiment: str, folder: Path) -> Case:
 
 def _with_printed_nan(case: Case, output: Path) -> Case:
     """Programs compute NaN and infinity on purpose, to mark what is missing. In a run that passed, one counts only if the program printed
-    it, or as likely if it read a NaN back. The first one of a run whose output has one is where that comes from; a program may have meant to
-    print infinity, as the logarithm of zero is."""
+    it, or as likely if it read a NaN back. The first one of a run whose output has one is where that comes from; a program may have meant
+    to print infinity, which the logarithm of zero is."""
     try:
         text = output.read_bytes()
     except OSError:
