@@ -6,10 +6,11 @@ import shlex
 from dataclasses import replace
 
 import pytest
-from sample_cases import DIAGNOSIS, FULL
+from sample_cases import DIAGNOSIS, FINDING, FULL
 
-from gpudx.model import Access, Case, Evidence, Guilty, Instrument, Investigation
+from gpudx.model import Access, Case, Evidence, Guilty, Instrument, Investigation, Outcome, Site
 from gpudx.report import Page
+from gpudx.report.brief import one_line
 from gpudx.report.layout import cells, height, named, table, wrapped
 from gpudx.report.screen import MOST_ROWS, SHORT_ROWS, render
 
@@ -87,6 +88,25 @@ def test_after_a_passing_investigation_the_user_can_say_what_is_right() -> None:
     ended = investigated(clean, stopped="no fault found", reason="All 3 plain runs passed.", not_run=())
     assert shown(ended)[-1].startswith("  next: gpudx investigate --expect TEXT -- ./app --layers 4")
     assert height(shown(ended), 80) <= SHORT_ROWS
+
+
+@pytest.mark.parametrize(("status", "more"), [("CL_INVALID_VALUE", False), (None, True)])
+def test_a_pass_with_refused_calls_needs_no_investigation(status: str | None, more: bool) -> None:
+    """A read of uninitialized memory may matter in another run."""
+    site = replace(FINDING.site or Site("clFinish", 1, 1, 1), status=status)
+    passed = replace(FULL, outcome=Outcome("passed", "The program ended normally.", 0), diagnosis=())
+    case = replace(passed, findings=(replace(FINDING, severity="warning", site=site),), hypotheses=())
+    assert any("gpudx investigate -- ./app" in line for line in shown(case)) == more
+
+
+@pytest.mark.parametrize("outcome", [Outcome("passed", "The program ended normally.", 0), FULL.outcome])
+def test_missing_calls_are_said_first(outcome: Outcome) -> None:
+    gap = "the oldest 12,491 calls were overwritten (the trace could not grow: file too large)"
+    (process,) = FULL.processes[:1]
+    case = replace(FULL, outcome=outcome, diagnosis=(), findings=(), processes=(replace(process, gaps=(gap,)),))
+    assert f"Not everything was recorded: {gap}." in one_line(case)
+    assert gap in " ".join(" ".join(shown(case)).split())
+    assert "Not everything" not in one_line(replace(case, processes=(replace(process, gaps=()),)))
 
 
 def test_words_are_wrapped_by_their_cells() -> None:

@@ -228,7 +228,7 @@ def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
     }
     said = clean(case.outcome.said)
     for name, lines in (
-        ("coverage", writer.dimmed(" ".join(suppressions(case)))),
+        ("coverage", writer.dimmed(" ".join(filter(None, [missing_calls(case), *suppressions(case)])))),
         ("said", [writer.cut(f"{INDENT}the program said: {said}")] if said else []),
         ("code", _one_line_of_code(place, writer) if place else []),
         ("more", _more(case, writer, "")),
@@ -446,11 +446,19 @@ def next_step(case: Case) -> str:
     if case.investigation is not None:
         return _after_investigation(case, case.investigation)
     watched = any(one.name == "recorder" and not one.failed for one in case.instruments)
-    if not watched or not calls_made(case) or (case.outcome.passed and not case.diagnosis):
-        return ""  # nothing was watched, or there is no failure to investigate
+    if not watched or not calls_made(case) or _passed_with_refusals(case):
+        return ""
     whole = shlex.join(["gpudx", "investigate", "--", *_program(case)])
     by_case = shlex.join(["gpudx", "investigate", here(case.directory)])
     return whole if len(whole) <= LONGEST_COMMAND or not case.directory else min(whole, by_case, key=len)
+
+
+def _passed_with_refusals(case: Case) -> bool:
+    """Is all that a run which passed shows that calls were refused? There is no failure to investigate, and nothing that an instrument could
+    decide."""
+    serious = [one for one in case.findings if one.severity != "info"]
+    refused = [one.site is not None and bool(one.site.status) for one in serious]
+    return case.outcome.passed and not case.diagnosis and bool(refused) and all(refused)
 
 
 def _after_investigation(case: Case, state: Investigation) -> str:
@@ -518,8 +526,8 @@ def _more(case: Case, writer: Writer, picture: str) -> list[str]:
 
 
 def coverage(case: Case, counts: bool = True) -> str:
-    """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; unchecked in kernels: races"; without `counts` only what was
-    checked."""
+    """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; unchecked in kernels: races"; without `counts` only what
+    is missing and what was checked."""
     if case.flake:
         runs = f"{plural(case.flake.runs, 'run')} in {duration(case.flake.seconds)}"
         return f"{plural(case.flake.tests, 'test')}, {runs}; stopped: {case.flake.stopped}"
@@ -537,7 +545,7 @@ def coverage(case: Case, counts: bool = True) -> str:
     notes = suppressions(case) if eventful(case) else []  # else the headline says it
     expected = [note[:1].lower() + note[1:].rstrip(".") for note in notes]
     gap = [missing] if (missing := missing_calls(case)) else []
-    return "; ".join([*([", ".join(parts), *gap] if counts else []), *_checked(case, dead), *failed, *expected])
+    return "; ".join([*([", ".join(parts)] if counts else []), *gap, *_checked(case, dead), *failed, *expected])
 
 
 def _launches(case: Case) -> int:
