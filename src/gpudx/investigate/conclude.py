@@ -96,7 +96,8 @@ def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
     if state.symptom == "hang":
         told = [_with_more_time(one, state) for one in told]
     if state.symptom in IF_IT_MATTERS:
-        told = list(_that_matter(told, state))
+        judged = _that_matter if state.symptom == "no failure" else _without_effect
+        told = list(judged(told, state.trials))
     return tuple(_earliest_first(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank)))
 
 
@@ -178,15 +179,11 @@ UNDECIDED = (
 FEW_RUNS = "The outcome differed with the content of fresh memory, in too few runs to exclude chance."
 
 
-def _that_matter(told: Sequence[Diagnosis], state: Investigation) -> Iterator[Diagnosis]:
-    """A program may load what it then does not use: such a read is a fault if the content makes a difference. Where the program failed, and
-    no run with other content was made, it may be the reason."""
-    trials, failed = state.trials, state.symptom == "wrong result"
+def _that_matter(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator[Diagnosis]:
+    """A program may load what it then does not use: such a read is a fault if the content makes a difference."""
     poisoned = observed(trials).get(POISONED)
     for one in told:
-        if failed and (is_of_shared(one) or (one.cause == READS_FRESH and poisoned is None)):
-            yield replace(one, status="likely", reason=UNDECIDED) if one.status == "confirmed" and not is_of_shared(one) else one
-        elif is_of_shared(one):  # patterns in global memory say nothing of it
+        if is_of_shared(one):  # patterns in global memory say nothing of it
             decided = one.status == "confirmed" or ends_otherwise(trials)
             yield one if decided else replace(one, status="inconclusive", reason=NOT_SHOWN)
         elif one.cause != READS_FRESH or depends(trials):
@@ -195,8 +192,21 @@ def _that_matter(told: Sequence[Diagnosis], state: Investigation) -> Iterator[Di
             yield replace(one, status="likely", reason=FEW_RUNS)
         elif poisoned is None or not poisoned.looks_alike:
             yield replace(one, status="inconclusive", reason=UNDECIDED)
-        elif failed or not poisoned.unmoved:
+        elif not poisoned.unmoved:
             yield replace(one, status="inconclusive", reason=UNCHANGED)
+
+
+def _without_effect(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator[Diagnosis]:
+    """A program that failed: the read is confirmed if the outcome depends on it, likely as long as no runs say so, and no cause where they say
+    that it does not."""
+    poisoned = observed(trials).get(POISONED)
+    for one in told:
+        if is_of_shared(one) or one.cause != READS_FRESH or one.status != "confirmed" or depends(trials):
+            yield one
+        elif poisoned is not None and poisoned.looks_alike:
+            yield replace(one, status="inconclusive", reason=UNCHANGED)
+        else:
+            yield replace(one, status="likely", reason=FEW_RUNS if seems_to_depend(trials) else UNDECIDED)
 
 
 UNEXPLAINED = "unexplained"

@@ -63,7 +63,7 @@ def missing_calls(case: Case) -> str:
     """What the record does not have of the program's calls: the first gap, and whether there are more; "" where nothing is missing."""
     gaps = [gap for process in case.processes for gap in process.gaps]
     more = f", and {plural(len(gaps) - 1, 'more gap')}, see gpudx report" if len(gaps) > 1 else ""
-    return f"{gaps[0]}{more}" if gaps else ""
+    return f"{gaps[0].rstrip('.')}{more}" if gaps else ""
 
 
 def _kernels_checked(case: Case) -> str:
