@@ -197,6 +197,8 @@ def check_before(call: Call) -> list[str]:
         return ["if (gdx_checks())", "    gdx_cl_check_mem_released(mem);", "gdx_cl_capture_released(mem);"]
     if call.does == "release queue":
         return ["if (gdx_checks())", "    gdx_cl_check_queue_leaves(queue);"]
+    if call.does == "native_kernel":
+        return ["if (gdx_checks())", "    gdx_cl_check_wrote_all(num_mems, mems);"]
     target = call.extra.get("writes") or call.extra.get("maps") or ""
     name, _, rest = target.partition("@")
     offset, _, size = rest.partition("+")
@@ -265,7 +267,12 @@ def memory_of(call: Call) -> str:
 
 def check_after(call: Call) -> list[str]:
     if call.does == "create buffer" and has(call, "size"):
-        return ["if (gdx_checks())", "    gdx_cl_check_made(result, flags, size);"]
+        properties = "properties" if has(call, "properties") else "NULL"
+        return ["if (gdx_checks())", f"    gdx_cl_check_made(result, {properties}, flags, size);"]
+    if call.does == "create image" and has(call, "desc"):
+        return ["if (gdx_checks() && result)", "    gdx_cl_check_image(desc);"]
+    if "function_name" in call.arrays:
+        return ["if (gdx_checks() && result)", "    gdx_cl_check_function(function_name);"]
     if call.name == "clCreateSubBuffer":
         return ["if (gdx_checks())", "    gdx_cl_check_part(buffer);"]
     if call.does == "create program" and not call.by_hand and not call.through:

@@ -287,6 +287,10 @@ static bool more_ring(struct gdx_lane *lane)
         fail(error_for(err), err);
         return false;
     }
+    if (may_grow(lane) && !state->header->full) {
+        state->header->full_errno = (uint32_t)err;
+        state->header->full = error_for(err);
+    }
     lane->ring_at = (lane->ring_at + 1) % lane->ring_count;
     prepare_again(lane->ring[lane->ring_at].chunk);
     start_track(lane, &lane->track[0], lane->ring[lane->ring_at].chunk, lane->ring[lane->ring_at].file_offset);

@@ -107,7 +107,7 @@ struct gdx_open {
 };
 
 /* How a process was entered; bits of header.entries. */
-enum { GDX_ENTRY_CL_LAYER = 1, GDX_ENTRY_CL_SYMBOLS = 2, GDX_ENTRY_CUDA = 4, GDX_ENTRY_HIP = 8 };
+enum { GDX_ENTRY_CL_LAYER = 1, GDX_ENTRY_CL_SYMBOLS = 2, GDX_ENTRY_CUDA = 4, GDX_ENTRY_HIP = 8, GDX_ENTRY_CL_MISSED = 16 };
 void gdx_entered(uint32_t bit);
 
 bool gdx_begin_on(struct gdx_open *open, uint32_t call, void *caller, unsigned which);  /* 0: ring, 1: ledger */

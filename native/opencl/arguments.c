@@ -15,7 +15,7 @@
 #include "core/process.h"
 #include "opencl/hooks.h"
 
-enum { TABLE = 1 << 14, SMALL_TABLE = 1 << 9, PROBES = 64, ARGS = 256, TAIL = 1024, LONGEST = 256 };
+enum { TABLE = 1 << 14, SMALL_TABLE = 1 << 9, PROBES = 64, ARGS = GDX_CL_ARGUMENTS, TAIL = 1024, LONGEST = 256 };
 
 struct shadow {
     _Atomic uintptr_t kernel;      /* 0: never used, 1: used before */
@@ -208,6 +208,11 @@ uint32_t gdx_cl_argument_words(cl_kernel kernel, uint64_t *values, uint32_t room
         if (shadow->args[i].flags == GDX_ARG_set && shadow->args[i].size == sizeof *values)
             values[found++] = shadow->args[i].value;
     return found;
+}
+
+bool gdx_cl_arguments_known(cl_kernel kernel)
+{
+    return find(kernel);
 }
 
 bool gdx_cl_argument_at(cl_kernel kernel, cl_uint index, struct gdx_argument *out)

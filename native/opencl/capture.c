@@ -3,9 +3,13 @@
 #include "opencl/capture.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "core/clock.h"
+#include "core/gave_up.h"
 
 enum { TABLE = 1 << 16, LONG_VALUES = 1 << 10, REACHED = 512, TEXT = 4096, CODE_MOST = 64 << 20, DEVICES = 64 };
 #define WORD(x) ((uint64_t)(uintptr_t)(x))
@@ -123,11 +127,37 @@ static const char *long_value(cl_kernel kernel, cl_uint index, size_t size)
     return found;
 }
 
+/* ---- how long looking at contents may take ---- */
+
+static _Atomic uint64_t first_look, spent;  /* ns */
+
+/* For the first half minute without a limit, then for nine tenths of the time: of a long chain of short launches, only some are looked at. */
+bool gdx_cl_capture_may_look(void)
+{
+    static const uint64_t FREE_NS = 30000000000ull;
+    enum { TENTHS = 9 };
+    uint64_t now = gdx_clock_ns(CLOCK_MONOTONIC), none = 0;
+    atomic_compare_exchange_strong(&first_look, &none, now);
+    uint64_t used = atomic_load(&spent), since = now - atomic_load(&first_look);
+    if (used < FREE_NS || used < since / 10 * TENTHS)
+        return true;
+    gdx_gave_up("A launch was not looked at (--nan, --values): looking at others had taken 30 s and nine tenths of the time since");
+    return false;
+}
+
+void gdx_cl_capture_looked(uint64_t since)
+{
+    atomic_fetch_add(&spent, gdx_clock_ns(CLOCK_MONOTONIC) - since);
+}
+
 /* ---- waiting and reading ---- */
 
 static const char *await_marker(cl_command_queue queue, cl_uint count, const cl_event *waits, cl_int *status)
 {
     cl_event marker;
+    const char *not = gdx_cl_awaits_not();
+    if (not)  /* before the marker: each one waits for all commands that are held, so many of them take quadratic time */
+        return not;
     if (!gdx_cl_next.clEnqueueMarkerWithWaitList
         || gdx_cl_next.clEnqueueMarkerWithWaitList(queue, count, count ? waits : NULL, &marker) != CL_SUCCESS)
         return "the driver took no marker";
@@ -461,7 +491,7 @@ static bool hash_argument(const struct gdx_cl_launch *l, cl_uint index, char *ro
 static void put_hashes(struct gdx_cl_capture *c, const struct gdx_cl_launch *l, bool after)
 {
     enum { ARGUMENTS = 64 };
-    uint64_t words[1 + 2 * ARGUMENTS] = { 0 };
+    uint64_t words[1 + 2 * ARGUMENTS] = { 0 }, began = gdx_clock_ns(CLOCK_MONOTONIC);
     cl_int status;
     char *room = mmap(NULL, GDX_CAPTURE_PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED)
@@ -474,6 +504,7 @@ static void put_hashes(struct gdx_cl_capture *c, const struct gdx_cl_launch *l, 
             words[1 + 2 * words[0]++] = i;
     }
     munmap(room, GDX_CAPTURE_PIECE);
+    gdx_cl_capture_looked(began);
     gdx_values_put(c->nan.kernel, c->nan.launch, c->nan.of_kernel, after, words, 1 + 2 * (unsigned)words[0]);
 }
 
@@ -508,7 +539,9 @@ void gdx_cl_capture_before(struct gdx_cl_capture *c, const struct gdx_cl_launch 
     if (c->hashes) {
         snprintf(c->nan.kernel, sizeof c->nan.kernel, "%.255s", name);
         c->nan.launch = gdx_count_launch(name, &c->nan.of_kernel);
-        put_hashes(c, l, false);
+        c->hashes = gdx_cl_capture_may_look();
+        if (c->hashes)
+            put_hashes(c, l, false);
     }
     if (gdx_capture_wants(name, &number) && gdx_capture_open(&c->file, 0, number, name)) {
         c->reach = mmap(NULL, sizeof *c->reach, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -56,6 +56,8 @@ static inline void gdx_cl_capture_ends(struct gdx_cl_capture *c, const struct gd
 /* ---- what capture.c and nan.c share ---- */
 
 struct gdx_cl_place { cl_mem mem; const char *svm; uint64_t bytes; };  /* a buffer, or SVM from its first byte on */
+bool gdx_cl_capture_may_look(void);  /* is there time for another launch? */
+void gdx_cl_capture_looked(uint64_t since);  /* a look ends that began then (ns of CLOCK_MONOTONIC) */
 bool gdx_cl_capture_content(cl_command_queue queue, const struct gdx_cl_place *from, uint64_t offset, size_t bytes, void *room);
 const char *gdx_cl_capture_wait(const struct gdx_cl_launch *l, bool before, cl_int *status);  /* NULL: all is done */
 bool gdx_cl_capture_knows(cl_mem mem);

@@ -81,10 +81,14 @@ bool gdx_cl_svm_extent(uint64_t *low, uint64_t *top);  /* all blocks lie between
 
 /* ---- checks_written.c: which bytes of buffers somebody wrote ---- */
 
-void gdx_cl_check_made(cl_mem mem, cl_mem_flags flags, size_t bytes);
+void gdx_cl_check_blind(void);  /* from now on, somebody can write without a call that we see: all memory counts as written */
+void gdx_cl_check_made(cl_mem mem, const cl_mem_properties *properties, cl_mem_flags flags, size_t bytes);
 void gdx_cl_check_part(cl_mem of);
+void gdx_cl_check_function(const char *name);  /* of an extension: the driver has handed out its address */
+void gdx_cl_check_image(const cl_image_desc *desc);  /* was made with this: the driver has read it */
 void gdx_cl_check_mem_released(cl_mem mem);
 void gdx_cl_check_wrote(cl_mem mem, size_t offset, size_t bytes);
+void gdx_cl_check_wrote_all(cl_uint count, const cl_mem *mems);
 void gdx_cl_check_wrote_rows(cl_mem mem, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch);
 bool gdx_cl_check_first_written(cl_mem mem, size_t bytes);  /* do so many bytes from its start count as written? */
 bool gdx_cl_check_is_whole_buffer(cl_mem mem);  /* made as a buffer in our sight, and no part was ever made of it */

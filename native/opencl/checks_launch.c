@@ -326,8 +326,10 @@ static bool set_extra(const struct gdx_cl_checked *plan, cl_kernel given, uint32
 /* What a kernel that is not checked may write, it has written. */
 static void unseen(cl_kernel kernel)
 {
-    uint64_t values[64];
-    uint32_t count = gdx_cl_argument_words(kernel, values, 64);
+    uint64_t values[GDX_CL_ARGUMENTS];
+    uint32_t count = gdx_cl_argument_words(kernel, values, GDX_CL_ARGUMENTS);
+    if (!gdx_cl_arguments_known(kernel))
+        gdx_cl_check_blind();
     for (uint32_t i = 0; i < count; i++)
         gdx_cl_check_wrote((cl_mem)(uintptr_t)values[i], 0, SIZE_MAX);
 }

@@ -2,7 +2,8 @@
  *
  * A shadow only ever goes from "not written" to "written". So it does no harm that host calls mark their range when they are
  * made and not when they run: a read of bytes that nobody wrote may be missed then, but none is reported that had been written.
- * What cannot be followed (mapped, part of an image, used by kernels that are not checked) counts as written. */
+ * What cannot be followed (mapped, part of an image, used by kernels that are not checked) counts as written; and once somebody
+ * can write where no call of ours is (gdx_cl_check_blind), all memory does. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdatomic.h>
@@ -25,6 +26,7 @@ struct buffer {
     struct mark mark[MARKS];
 };
 static struct buffer buffers[BUFFERS];  /* with the lock held */
+static _Atomic bool blind;
 #define WORD(x) ((uint64_t)(uintptr_t)(x))
 
 static struct buffer *place_of(cl_mem mem, bool fresh)
@@ -40,7 +42,12 @@ static struct buffer *place_of(cl_mem mem, bool fresh)
     return fresh ? room : NULL;
 }
 
-void gdx_cl_check_made(cl_mem mem, cl_mem_flags flags, size_t bytes)
+void gdx_cl_check_blind(void)
+{
+    atomic_store(&blind, true);
+}
+
+void gdx_cl_check_made(cl_mem mem, const cl_mem_properties *properties, cl_mem_flags flags, size_t bytes)
 {
     struct gdx_calm calm;
     cl_mem old = NULL;
@@ -49,7 +56,7 @@ void gdx_cl_check_made(cl_mem mem, cl_mem_flags flags, size_t bytes)
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct buffer *place = place_of(mem, true);
     if (place) {
-        bool content = flags & (CL_MEM_COPY_HOST_PTR | CL_MEM_USE_HOST_PTR);
+        bool content = flags & (CL_MEM_COPY_HOST_PTR | CL_MEM_USE_HOST_PTR) || gdx_cl_has_properties(properties);
         old = place->shadow;
         *place = (struct buffer){ .mem = mem, .size = bytes, .all = content || bytes > FOLLOWED_MOST };
     }
@@ -124,6 +131,15 @@ void gdx_cl_check_wrote(cl_mem mem, size_t offset, size_t bytes)
         marked(mem, offset, bytes);  /* parts and images: all of their buffer counts as written since they were made */
 }
 
+/* A function of the program's writes these, each of them anywhere. */
+void gdx_cl_check_wrote_all(cl_uint count, const cl_mem *mems)
+{
+    cl_mem mem;
+    struct gdx_lane *lane = gdx_on() ? gdx_lane() : NULL;
+    for (cl_uint i = 0; lane && mems && i < count && gdx_read(&lane->reader, &mem, mems + i, sizeof mem); i++)
+        gdx_cl_check_wrote(mem, 0, SIZE_MAX);
+}
+
 void gdx_cl_check_wrote_rows(cl_mem mem, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch)
 {
     struct gdx_calm calm;
@@ -138,7 +154,7 @@ void gdx_cl_check_wrote_rows(cl_mem mem, const size_t *origin, const size_t *reg
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
 }
 
-/* A part that is made of a buffer can be written where we do not look. */
+/* A part that is made of a buffer, or an image over it, can be written where we do not look. */
 void gdx_cl_check_part(cl_mem of)
 {
     struct gdx_calm calm;
@@ -151,12 +167,28 @@ void gdx_cl_check_part(cl_mem of)
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
 }
 
+/* The same rule as in src/gpudx/backends/opencl/rules.py, starts_work: extensions are many, so what is not known to leave memory alone
+ * may write it. */
+void gdx_cl_check_function(const char *name)
+{
+    static const char *const harmless[] = { "clGet", "clCreate", "clRetain", "clRelease", "clIcd", "clLog" };
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        if (!strncmp(name, harmless[i], strlen(harmless[i])))
+            return;
+    gdx_cl_check_blind();
+}
+
+void gdx_cl_check_image(const cl_image_desc *desc)
+{
+    gdx_cl_check_part(desc->buffer);
+}
+
 bool gdx_cl_check_first_written(cl_mem mem, size_t bytes)
 {
     struct gdx_calm calm;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct buffer *known = place_of(mem, false);
-    bool written = !known || known->all || bytes <= known->first;  /* what is not followed is not checked at run time either */
+    bool written = !known || known->all || atomic_load(&blind) || bytes <= known->first;  /* what is not followed is not checked at run time either */
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
     return written;
 }
@@ -205,7 +237,7 @@ cl_mem gdx_cl_check_written(cl_context context, cl_mem mem)
     struct buffer copy = { 0 };
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct buffer *known = place_of(mem, false);
-    if (known && !known->all)
+    if (known && !known->all && !atomic_load(&blind))
         copy = *known;
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
     cl_command_queue queue = copy.mem ? gdx_cl_own_hold(context, true) : NULL;

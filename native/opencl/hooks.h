@@ -135,4 +135,6 @@ void gdx_cl_put_arguments(struct gdx_open *open, cl_kernel kernel);
 bool gdx_cl_argument_at(cl_kernel kernel, cl_uint index, struct gdx_argument *out);  /* false: it was never set */
 bool gdx_cl_argument_bytes(cl_kernel kernel, cl_uint index, void *room);  /* of a value over 8 bytes; false: it was not kept */
 /* The values of 8 bytes that a kernel object holds: handles of memory are among them. */
+enum { GDX_CL_ARGUMENTS = 256 };  /* of a kernel that are kept */
+bool gdx_cl_arguments_known(cl_kernel kernel);
 uint32_t gdx_cl_argument_words(cl_kernel kernel, uint64_t *values, uint32_t room);

@@ -3,17 +3,22 @@
  * The loader offers the table of what comes after us and takes ours. Tables grow at the end from version to version,
  * so both sides say how many entries they know; entries past either's end are left alone. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "core/process.h"
+#include "core/sites.h"
 #include "driver/driver.h"
+#include "opencl/capture.h"
+#include "opencl/checks.h"
 #include "opencl/own.h"
 #include "opencl/hooks.h"
 
 enum { LAYER_API_VERSION = 0x4240, LAYER_NAME = 0x4241, VERSION_100 = 100 };
 
 static _Atomic int taken;
+static struct { void *base; char name[512]; } from;  /* the loader that we came in through */
 
 static cl_int answer(const void *data, size_t bytes, size_t room, void *value, size_t *value_size)
 {
@@ -52,6 +57,37 @@ bool gdx_cl_is_beneath_hip(void)
     return gdx_is_over && gdx_is_over(&gdx_hip_api, "libOpenCL");
 }
 
+static bool loader_of(const struct cl_dispatch *target, Dl_info *at)
+{
+    return target->clGetPlatformIDs && dladdr((void *)(uintptr_t)target->clGetPlatformIDs, at) && at->dli_fname;
+}
+
+/* Programs close the loader and open it again: then the table is the new one's. While the first one is there, this one is a second, which
+ * would need a table of its own; and instruments that keep objects would give them to a driver that does not know them. */
+static bool replaces_it(const struct cl_dispatch *target)
+{
+    Dl_info old, now;
+    bool keeps_objects = gdx_checks() || gdx_fence_edge() || gdx_poisons() || gdx_watching() || gdx_capturing() || gdx_sites();
+    if (keeps_objects || !loader_of(target, &now))
+        return false;
+    bool there = loader_of(&gdx_cl_next, &old) && old.dli_fbase == from.base && !strncmp(old.dli_fname, from.name, sizeof from.name - 1);
+    return !there || now.dli_fbase == from.base;
+}
+
+static bool take(const struct cl_dispatch *target)
+{
+    Dl_info at;
+    if (atomic_exchange(&taken, 1) && !replaces_it(target)) {
+        gdx_entered(GDX_ENTRY_CL_MISSED);
+        return false;
+    }
+    if (loader_of(target, &at)) {
+        from.base = at.dli_fbase;
+        strncpy(from.name, at.dli_fname, sizeof from.name - 1);
+    }
+    return true;
+}
+
 GDX_EXPORT cl_int clInitLayer(cl_uint num_entries, const struct cl_dispatch *target, cl_uint *num_entries_ret,
                               const struct cl_dispatch **table_ret)
 {
@@ -61,8 +97,7 @@ GDX_EXPORT cl_int clInitLayer(cl_uint num_entries, const struct cl_dispatch *tar
     /* OpenCL beneath HIP is that runtime's own work: each launch would be there twice. */
     if (gdx_cl_is_beneath_hip())
         return CL_INVALID_OPERATION;
-    /* A second loader in the same process would need a second table; it is left unrecorded instead. */
-    if (!gdx_directory() || atomic_exchange(&taken, 1))
+    if (!gdx_directory() || !take(target))
         return CL_INVALID_OPERATION;
     size_t known = num_entries < CL_DISPATCH_ENTRIES ? num_entries : CL_DISPATCH_ENTRIES;
     memcpy(&gdx_cl_next, target, known * sizeof(void *));

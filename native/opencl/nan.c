@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/gave_up.h"
 #include "opencl/capture.h"
 
@@ -217,17 +218,19 @@ bool gdx_cl_nan_before(const char *kernel, const struct gdx_cl_launch *l, struct
         return false;
     n->launch = gdx_count_launch(kernel, &n->of_kernel);
     owner = getpid();
-    if ((found[0] && found[1]) || !gdx_nan_here(n->launch))
+    if ((found[0] && found[1]) || !gdx_nan_here(n->launch) || !gdx_cl_capture_may_look())
         return false;
     types_of(l->kernel, kernel, &types);
     memcpy(n->sizes, types.sizes, sizeof n->sizes);
     snprintf(n->kernel, sizeof n->kernel, "%s", kernel);
     n->exact = gdx_nan_every() == 1;
     if (n->exact) {
+        uint64_t began = gdx_clock_ns(CLOCK_MONOTONIC);
+        struct gdx_nan_look looks[GDX_NAN_ARGUMENTS];
         if (gdx_cl_capture_wait(l, true, &status))
             return false;
-        struct gdx_nan_look looks[GDX_NAN_ARGUMENTS];
         look(l, &types, looks);
+        gdx_cl_capture_looked(began);
         n->before[0] = total(looks, 0);
         n->before[1] = total(looks, 1);
     }
@@ -239,10 +242,12 @@ void gdx_cl_nan_after(struct gdx_cl_nan *n, const struct gdx_cl_launch *l, cl_in
     struct types types = { 0 };
     struct gdx_nan_look looks[GDX_NAN_ARGUMENTS];
     cl_int ended;
+    uint64_t began = gdx_clock_ns(CLOCK_MONOTONIC);
     if (status != CL_SUCCESS || gdx_cl_capture_wait(l, false, &ended))
         return;
     memcpy(types.sizes, n->sizes, sizeof types.sizes);
     look(l, &types, looks);
+    gdx_cl_capture_looked(began);
     atomic_fetch_add(&scanned, 1);
     for (int nan = 0; nan < 2; nan++) {
         bool clean = !n->exact || !(n->before[nan] || (!nan && n->before[1]));

@@ -166,15 +166,20 @@ static enum reason why_not(void)
     return gdx_cl_in_callback() ? IN_CALLBACK : atomic_load(&user_events) > 0 ? USER_EVENT : REASONS;
 }
 
+static _Atomic bool awaits_no_more;
+
+const char *gdx_cl_awaits_not(void)
+{
+    enum reason reason = atomic_load(&awaits_no_more) ? TOO_LONG : why_not();
+    return reason == REASONS ? NULL : texts[reason];
+}
+
 const char *gdx_cl_await(cl_command_queue queue, cl_event event)
 {
-    static _Atomic bool stopped;
-    enum reason reason = why_not();
-    if (reason != REASONS)
-        return texts[reason];
-    if (!atomic_load(&stopped) && ends_in_time(queue, event))
-        return NULL;
-    atomic_store(&stopped, true);
+    const char *why = gdx_cl_awaits_not();
+    if (why || ends_in_time(queue, event))
+        return why;
+    atomic_store(&awaits_no_more, true);
     return texts[TOO_LONG];
 }
 

@@ -179,7 +179,8 @@ def _diagnosis(
     ranked = first_to_fail(processes)
     if not calls and not ranked:
         return ()
-    entry = unexplained(outcome, calls, failed, busy)
+    gaps = [gap.text for one in facts for gap in one.trace.gaps]
+    entry = unexplained(outcome, calls, failed, busy, gaps)
     head = f"{capital(ranked[0].text)}. " if ranked else ""
     return (replace(entry, summary=head + entry.summary, evidence=(*ranked, *entry.evidence)),)
 

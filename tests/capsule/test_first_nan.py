@@ -67,3 +67,13 @@ def test_numbers_that_only_look_like_one(opencl: OpenCL, tmp_path: Path) -> None
     """The same bits in a buffer of integers are no NaN."""
     said = searched(opencl, tmp_path / "case", "0x7fc00000 + i", "int")
     assert "no launch made a NaN" in said
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("how", ["--nan", "--values"])
+def test_a_long_chain_of_launches_that_are_held(opencl: OpenCL, tmp_path: Path, how: str) -> None:
+    """A launch that the program itself holds is not waited for, so nothing is put into its queue: thousands of markers that each wait for
+    all before them took minutes."""
+    done = gpudx_(opencl, "run", "--case", tmp_path / "case", how, "--", opencl.build([PROGRAM.with_name("held.c")]), "3000")
+    assert done.returncode == 0 and done.stdout == "3000\n", done.stderr
+    assert how == "--values" or "no launch made a NaN or an infinity: 1,499 of 3,000 launches looked at" in done.stderr

@@ -306,6 +306,7 @@ def test_a_second_part_does_not_replace_a_copy_that_was_refused(world: Make, loo
     words = {"queue": process.queue, "src_buffer": process.buffer(2048), "dst_buffer": process.buffer(4096)}
     process.call("clEnqueueCopyBuffer", **words, src_offset=0, dst_offset=3072, size=2048, status=INVALID)
     process.call("clEnqueueCopyBuffer", **words, src_offset=0, dst_offset=offset, size=1024)
+    process.call("clEnqueueReadBuffer", queue=process.queue, buffer=words["dst_buffer"], size=4096)
     assert len(of(look(process, "passed"), "refused-value")) == found
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpudx.investigate.agreement import agreed
-from gpudx.investigate.conclude import _that_matter, _without_echoes, conclude
+from gpudx.investigate.conclude import _that_matter, _without_echoes, _without_effect, conclude
 from gpudx.lab.poisoned import UNLIKE
 from gpudx.model import Access, Case, Diagnosis, Evidence, Finding, Guilty, Investigation, Outcome, Trial
 from gpudx.report.outline import verdict
@@ -66,6 +66,24 @@ def test_a_read_of_fresh_memory_counts_where_its_content_matters(
     ]
     told = _that_matter([entry("read-before-write", "confirmed", "gather")], trials * 3)
     assert [one.status for one in told] == statuses
+
+
+@pytest.mark.parametrize(
+    ("outputs", "runs", "status"),
+    [
+        (("same", "same", "same"), 3, "inconclusive"),  # padding that the kernel loads and discards
+        (("one", "two", "three"), 3, "confirmed"),
+        (("one", "two", "three"), 1, "likely"),
+        ((), 0, "likely"),
+    ],
+)
+def test_a_read_of_fresh_memory_in_a_program_that_failed(outputs: tuple[str, ...], runs: int, status: str) -> None:
+    trials = [
+        Trial("poisoned", "reproduced", "exit:1", 0.1, output=output, fresh=fresh, given=output)
+        for fresh, output in zip(UNLIKE * runs, outputs * runs, strict=bool(outputs))
+    ]
+    told = list(_without_effect([entry("read-before-write", "confirmed", "gather"), BOUNDS], trials * runs))
+    assert [one.status for one in told] == [status, BOUNDS.status]
 
 
 def test_a_few_runs_that_differ_by_pattern_make_it_likely() -> None:

@@ -21,7 +21,7 @@ NAN = "not-a-number"
     ("printed", "outcome", "statuses"),
     [
         ("mean nan", PASSED, ["confirmed"]),
-        ("price: -inf", EXITED, ["confirmed"]),
+        ("price: -inf", EXITED, ["likely"]),
         ("price: inf", PASSED, ["likely"]),
         ("infer: 3 banana", PASSED, []),
         ("done", PASSED, []),

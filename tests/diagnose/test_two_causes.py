@@ -26,15 +26,15 @@ def test_two_failures_have_two_causes(opencl: OpenCL, tmp_path: Path) -> None:
     """The second run, under an instrument, fails in the other way: what it shows is no cause of the first failure."""
     program = opencl.build([TWO_WAYS], "-g", name="two_ways")
     case, said, code = investigate(opencl, tmp_path / "case", "--", program, tmp_path / "turns")
-    assert code == 0 and confirmed(case) == {"out-of-bounds-access": "scale", "read-before-write": "add"}, said
+    assert code == 0 and confirmed(case) == {"out-of-bounds-access": "scale", "race-in-kernel": "add"}, said
     first, second = case["diagnosis"][:2]
     assert "status 3" in case["outcome"]["summary"] and first["guilty"]["kernel"] == "scale"
     assert second["evidence"][0]["text"].endswith("plain runs ended with status 4")
-    assert "which has a cause of its own: read-before-write in kernel add (confirmed)" in " ".join(said.split())
+    assert "which has a cause of its own: race-in-kernel in kernel add (confirmed)" in " ".join(said.split())
     trials = case["investigation"]["trials"]
     assert len({trial["folder"] for trial in trials}) == len(trials)
     shown = {trial["ending"]: trial["shown"] for trial in trials if trial["experiment"] == "checked"}
-    assert shown == {"exit:3": ["out-of-bounds-access"], "exit:4": ["read-before-write"]}
+    assert shown == {"exit:3": ["out-of-bounds-access"], "exit:4": ["race-in-kernel"]}
 
 
 def test_one_failure_has_one_cause(opencl: OpenCL, tmp_path: Path) -> None:

@@ -227,6 +227,15 @@ def test_a_limit_on_file_size(kit: Kit, mode: str, size: int) -> None:
         assert trace.path.stat().st_size <= max(size, 1 << 20)  # what it had when the limit came
 
 
+@pytest.mark.parametrize(("keep", "said"), [("", "overwritten (the trace could not grow: file too large)"), ("all", "file too large")])
+def test_a_trace_that_cannot_grow_says_why(kit: Kit, keep: str, said: str) -> None:
+    """Keeping all would need more room, not less."""
+    ran = kit.run([kit.program("limits"), "fsize", "0"], "symbols", keep=keep)
+    (trace,) = ran.traces()
+    (gap,) = [gap for gap in trace.gaps if gap.kind in ("overwritten", "stopped")]
+    assert said in gap.text and "--keep all" not in gap.text
+
+
 def test_a_limit_on_file_size_from_the_start(kit: Kit) -> None:
     """The recorder's first file is written before main."""
     program = kit.program("calls")

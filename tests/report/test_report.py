@@ -183,7 +183,7 @@ def test_a_launch_without_a_stack_gives_the_advice_once() -> None:
     [
         (
             PASSED,
-            "no fault found in 5,214 calls, 120 launches (1 process). case: /cases/one",
+            "no fault found in 5,214 calls, 120 launches (1 process). Not everything was recorded: 12 calls lost. case: /cases/one",
             "NO FAULT FOUND",
         ),
         (EMPTY, "no GPU API call was recorded. case: /cases/one", "NO GPU CALLS"),
@@ -194,7 +194,8 @@ def test_a_launch_without_a_stack_gives_the_advice_once() -> None:
         ),
         (
             replace(PASSED, processes=FULL.processes * 2, findings=FULL.findings[2:]),
-            "1 note in 10,428 calls, 240 launches (2 processes). case: /cases/one",
+            "1 note in 10,428 calls, 240 launches (2 processes). Not everything was recorded: 12 calls lost, and 1 more gap, see gpudx "
+            "report. case: /cases/one",
             "NO FAULT FOUND",
         ),
     ],

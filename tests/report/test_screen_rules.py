@@ -6,10 +6,11 @@ import shlex
 from dataclasses import replace
 
 import pytest
-from sample_cases import DIAGNOSIS, FULL, PASSED
+from sample_cases import DIAGNOSIS, FINDING, FULL, PASSED
 
-from gpudx.model import Access, Case, Evidence, Guilty, Instrument, Investigation
+from gpudx.model import Access, Case, Evidence, Guilty, Instrument, Investigation, Outcome, Site
 from gpudx.report import Page
+from gpudx.report.brief import one_line
 from gpudx.report.layout import cells, height, named, table, wrapped
 from gpudx.report.screen import MOST_ROWS, SHORT_ROWS, render
 
@@ -99,6 +100,23 @@ def test_without_a_gpu_call_the_next_step_is_to_look_for_drivers() -> None:
     blind = replace(case, instruments=(Instrument("recorder", "not live", "The program is statically linked."),))
     for other in (replace(case, outcome=PASSED.outcome), blind):
         assert not any("gpudx doctor" in line for line in shown(other))
+@pytest.mark.parametrize(("status", "more"), [("CL_INVALID_VALUE", False), (None, True)])
+def test_a_pass_with_refused_calls_needs_no_investigation(status: str | None, more: bool) -> None:
+    """A read of uninitialized memory may matter in another run."""
+    site = replace(FINDING.site or Site("clFinish", 1, 1, 1), status=status)
+    passed = replace(FULL, outcome=Outcome("passed", "The program ended normally.", 0), diagnosis=())
+    case = replace(passed, findings=(replace(FINDING, severity="warning", site=site),), hypotheses=())
+    assert any("gpudx investigate -- ./app" in line for line in shown(case)) == more
+
+
+@pytest.mark.parametrize("outcome", [Outcome("passed", "The program ended normally.", 0), FULL.outcome])
+def test_missing_calls_are_said_first(outcome: Outcome) -> None:
+    gap = "the oldest 12,491 calls were overwritten (the trace could not grow: file too large)"
+    (process,) = FULL.processes[:1]
+    case = replace(FULL, outcome=outcome, diagnosis=(), findings=(), processes=(replace(process, gaps=(gap,)),))
+    assert f"Not everything was recorded: {gap}." in one_line(case)
+    assert gap in " ".join(" ".join(shown(case)).split())
+    assert "Not everything" not in one_line(replace(case, processes=(replace(process, gaps=()),)))
 
 
 def test_words_are_wrapped_by_their_cells() -> None:

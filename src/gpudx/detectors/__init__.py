@@ -7,6 +7,7 @@ A detector is a module here with
     detect(facts, run)   yields findings; it reads facts and nothing else. Or, for what is of a run and not of one of its processes:
     examine(identity, run)   the same of who ran, with what
     NEEDS_EVERY_CALL     true if it concludes from a call that is missing: silent where calls may have gone unrecorded
+    NEEDS_EVERY_WRITE    true if it concludes from a write that is missing: silent where functions that are not recorded may have written
 
 Adding a file adds a detector. `run` says how the program ended, so that a detector can tell a failure that mattered
 from one that the program dealt with.
@@ -47,12 +48,13 @@ def every() -> tuple[ModuleType, ...]:
 
 def detect_all(facts: Facts, run: Run) -> Iterator[Finding]:
     """The findings of all detectors about one process."""
-    detectors = [one for one in every() if hasattr(one, "detect") and not (facts.second_loader and _needs_every_call(one))]
+    detectors = [one for one in every() if hasattr(one, "detect") and not _is_missing_calls(one, facts)]
     yield from with_causes([finding for detector in detectors for finding in _found(detector, "detect", facts, run)])
 
 
-def _needs_every_call(detector: ModuleType) -> bool:
-    return bool(getattr(detector, "NEEDS_EVERY_CALL", False))
+def _is_missing_calls(detector: ModuleType, facts: Facts) -> bool:
+    calls, writes = getattr(detector, "NEEDS_EVERY_CALL", False), getattr(detector, "NEEDS_EVERY_WRITE", False)
+    return bool((calls and facts.misses_calls) or (writes and facts.writers.unrecorded))
 
 
 def examine_all(identity: Identity, run: Run) -> Iterator[Finding]:

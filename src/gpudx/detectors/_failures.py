@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors._groups import groups
+from gpudx.detectors._handled import copy_dealt_with, launch_dealt_with
 from gpudx.facts import CallInfo, Facts
 
 I64 = NDArray[np.int64]
@@ -26,6 +27,8 @@ COMMANDS = (
     "marker",
     "barrier",
 )
+PREPARES = {"build": (), "set_arg": ("launch",), "map": ("unmap",)}  # what a call prepares, and for which others; (): for all
+INVALID_KERNEL_ARGS = -52  # OpenCL API specification, "CL_INVALID_KERNEL_ARGS"
 CLEANUP = ("release", "query", "wait", "flush", "free_later", "unmap", "callback")
 LOOKED_AT = 64  # settings of a null argument, for one of memory
 OWN = ("handle:mem", "handle:kernel", "handle:program", "handle:sampler")  # what a failure can be passed on by
@@ -84,12 +87,31 @@ class Failures:
         """The failures that are not followers of an earlier one."""
         roots: list[Failure] = []
         for failure in self.all:
-            leader = next((root for root in roots if _follows(failure, root)), None)
+            leader = next((root for root in roots if self._follows(failure, root)), None)
             if leader:
                 leader.followers.append(failure)
             else:
                 roots.append(failure)
         return roots
+
+    def _follows(self, failure: Failure, root: Failure) -> bool:
+        """Does a later failure come of an earlier one: did it use a result that the earlier one did not give, or an object that it did not
+        prepare? Two refusals of the same kind, or with the same buffer, are two refusals."""
+        earlier = (root, *root.followers)
+        return any(_used_null(failure, one) or (_is_unprepared(failure, one) and not self.of_no_argument(one)) for one in earlier)
+
+    def of_no_argument(self, failure: Failure) -> bool:
+        """Is it the setting of an argument that the kernel does not have?"""
+        if failure.info.does != "set_arg":
+            return False
+        sets = self._facts.set_args
+        rows = np.flatnonzero(sets.position == failure.position)
+        kernel = self._facts.kernels.info(int(sets.kernel_row[rows[0]])) if len(rows) else None
+        return kernel is not None and int(sets.index[rows[0]]) >= kernel.num_args
+
+    def runs_without(self, failure: Failure) -> bool:
+        """Was an argument set that the kernel does not have, and did the driver launch it later, with all that it has?"""
+        return self.of_no_argument(failure) and _next_launch(self._facts, failure.position, accepted=True) is not None
 
     # ---- what the program did next ----
 
@@ -101,7 +123,7 @@ class Failures:
             return passed_on
         if failure.info.does == "set_arg":
             return self._launched_anyway(failure)
-        if any(_shares(f, failure) for f in failure.followers) and failure.info.does in ("create", "build", *COMMANDS):
+        if any(_shares(f, failure) for f in failure.followers) and failure.info.does in ("create", "build"):
             return "the same objects were used again, and those calls failed too"
         return self._went_on(failure) if failure.info.does in COMMANDS else ""
 
@@ -141,7 +163,7 @@ class Failures:
     def _went_on(self, failure: Failure) -> str:
         """A refused command, and then other commands in the same queue without one that did the same and succeeded."""
         later = self._commands_after(failure)
-        if not len(later) or self._replaces(failure, int(later[0])):
+        if not len(later) or self._replaces(failure, int(later[0])) or self.dealt_with(failure):
             return ""
         trace = self._facts.trace
         same = later[trace.call[later] == failure.info.number]
@@ -151,6 +173,13 @@ class Failures:
         return (
             "" if len(same) else f"the program continued with {trace.info(int(later[0])).name} (call {int(later[0]) + 1})"
         )
+
+    def dealt_with(self, failure: Failure) -> bool:
+        """Was refused work done in another way, or does nothing use what it should have left behind?"""
+        row = self._facts.launches.at_position(failure.position)
+        if row is not None:
+            return launch_dealt_with(self._facts, row)
+        return failure.info.does in ("copy", "fill") and copy_dealt_with(self._facts, failure.position)
 
     def _starts(self, failure: Failure) -> dict[str, int]:
         """Where the command begins in the memory that it reads and writes: one that is tried again, with less, begins there too."""
@@ -188,17 +217,18 @@ def only_tidied(facts: Facts, position: int, tid: int) -> bool:
 
 
 def was_replaced(facts: Facts, position: int) -> bool:
-    """Was an argument that was refused set again, and accepted, before the kernel was launched? Then nothing came of it."""
-    launch, sets, words = _next_launch(facts, position), facts.set_args, facts.trace.record(position)
+    """Was an argument set again, and accepted, before a launch of the kernel was? Then nothing came of it."""
+    launch, sets, words = _next_launch(facts, position, accepted=True), facts.set_args, facts.trace.record(position)
     again = (sets.kernel == words["kernel"]) & (sets.index == words["index"]) & (sets.status == 0) & (sets.position > position)
     return bool((again & (sets.position < (len(facts.trace) if launch is None else launch))).any())
 
 
-def _next_launch(facts: Facts, position: int) -> int | None:
+def _next_launch(facts: Facts, position: int, *, accepted: bool = False) -> int | None:
     """Of the kernel whose argument is set."""
     launches = facts.launches
-    later = launches.position[(launches.kernel == facts.trace.record(position)["kernel"]) & (launches.position > position)]
-    return int(later[0]) if len(later) else None
+    later = (launches.kernel == facts.trace.record(position)["kernel"]) & (launches.position > position)
+    found = launches.position[later & (launches.status == 0) if accepted else later]
+    return int(found[0]) if len(found) else None
 
 
 def _touched(info: CallInfo, words: Mapping[str, int]) -> dict[str, int]:
@@ -224,8 +254,8 @@ def _own(failure: Failure) -> set[tuple[int, int]]:
     return {(value, failure.objects[name]) for name, value in failure.handles.items() if value and kinds[name] in OWN}
 
 
-def _follows(failure: Failure, root: Failure) -> bool:
-    """Does a later failure come of an earlier one, as far as objects and status can show it?"""
-    same = failure.info.number == root.info.number and failure.status == root.status
-    earlier = [root, *root.followers]
-    return same or any(_used_null(failure, one) or _shares(failure, one) for one in earlier)
+def _is_unprepared(failure: Failure, root: Failure) -> bool:
+    for_these = PREPARES.get(root.info.does)
+    if for_these is None or (for_these and failure.info.does not in for_these) or not _shares(failure, root):
+        return False
+    return root.info.does != "set_arg" or failure.status == INVALID_KERNEL_ARGS

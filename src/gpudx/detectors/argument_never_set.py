@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
+from gpudx.detectors._handled import launch_dealt_with
 from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
 from gpudx.model import Cause, Evidence, Finding
@@ -99,7 +100,7 @@ def _unset(facts: Facts, row: int) -> dict[int, int | None]:
         return {}  # nothing was kept of this object, and the driver saw nothing wrong
     tried, set_ = _settings(facts, row)
     never: dict[int, int | None] = {i: None for i in range(info.num_args) if i not in given and i not in set_}
-    refused: dict[int, int | None] = {i: at for i, at in tried.items() if i not in set_}
+    refused: dict[int, int | None] = {i: at for i, at in tried.items() if i not in set_ and i < info.num_args}
     return dict(sorted({**never, **(refused if failed else {})}.items()))
 
 
@@ -130,10 +131,11 @@ def _finding(facts: Facts, run: Run, row: int, unset: dict[int, int | None], cou
     ]
     if site.status:
         evidence.append(Evidence(f"the launch ended with {site.status}", (site.number,)))
-    tolerated = int(launches.status[row]) != 0 and not run.failed
+    again = int(launches.status[row]) != 0 and launch_dealt_with(facts, row)
+    tolerated = again or (int(launches.status[row]) != 0 and not run.failed)
     return Finding(
         id=ID,
-        severity="warning" if tolerated else "error",
+        severity="info" if again else "warning" if tolerated else "error",
         message=message,
         evidence=tuple(evidence),
         site=site,

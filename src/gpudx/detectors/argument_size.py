@@ -65,7 +65,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     sizes = sets.declares("size")
     rows = np.flatnonzero((sizes >= 0) & (sets.size != sizes))
     rows = rows[(sets.pointer[rows] != 0) & ~sets.svm[rows]]
-    rows = np.array([row for row in rows.tolist() if not (sets.status[row] and was_replaced(facts, int(sets.position[row])))], np.int64)
+    rows = np.array([row for row in rows.tolist() if not was_replaced(facts, int(sets.position[row]))], np.int64)
     functions = facts.kernels.functions(sets.kernel_row[rows])
     for part in groups(rows, functions, sets.index[rows], sets.size[rows]):
         known = declared(facts, int(sets.kernel_row[part[0]]), int(sets.index[part[0]]))

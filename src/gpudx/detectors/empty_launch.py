@@ -9,7 +9,8 @@ Example:
 
 Fix it by rounding up, with a bounds check in the kernel.
 
-Reported only if the run failed and a buffer of the launch is read afterwards.
+Reported only if the run failed, and a buffer that the kernel writes is read afterwards and was written by no other launch: the tail of
+work that is done in pieces may be empty.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
+from gpudx.detectors._handled import should_write
 from gpudx.facts import Facts
-from gpudx.facts.accesses import READ
+from gpudx.facts.accesses import READ, WRITE
 from gpudx.facts.given_memory import uses
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
@@ -52,11 +54,19 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 
 
 def _is_used(facts: Facts, row: int) -> bool:
-    """Is memory of the launch read afterwards?"""
-    given = [int(a["object"]) for a in facts.launches.values(row) if a["object"] >= 0]
-    table = uses(facts)
-    later = (table["position"] > facts.launches.position[row]) & ((table["how"] & READ) != 0)
-    return bool(np.isin(table["object"][later], given).any())
+    """Is memory that it should have written read afterwards, and did no other launch write it?"""
+    return any(_is_read_unwritten(facts, row, root) for root in should_write(facts, row))
+
+
+def _is_read_unwritten(facts: Facts, row: int, root: int) -> bool:
+    table, launches = uses(facts), facts.launches
+    mine = table[table["object"] == root]
+    read = mine["position"][((mine["how"] & READ) != 0) & (mine["position"] > launches.position[row])]
+    if not len(read):
+        return False
+    written = mine["position"][(mine["argument"] >= 0) & ((mine["how"] & WRITE) != 0) & (mine["position"] < read[0])]
+    by = np.searchsorted(launches.position, written)
+    return not (launches.sizes(by)[0] > 0).any()
 
 
 def _finding(facts: Facts, row: int, count: int) -> Finding:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from gpudx.detectors import Run
 from gpudx.detectors._failures import Failure, Failures
+from gpudx.detectors._handled import launch_dealt_with
 from gpudx.detectors._parameters import told, values_of
 from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
@@ -39,8 +40,14 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         return  # after a fault of the device all calls fail: see device-error-reported
     last = int(facts.errors.position[-1])
     failure = failures.at(last)
-    if failure.info.does != "release" and failures.stopped_at(failure):
+    if failure.info.does != "release" and failures.stopped_at(failure) and not _is_last_try(facts, last):
         yield _finding(facts, run, failure)
+
+
+def _is_last_try(facts: Facts, position: int) -> bool:
+    """Was it a launch with one of several sizes that the program tried, of which others were refused and taken before?"""
+    row = facts.launches.at_position(position)
+    return row is not None and launch_dealt_with(facts, row)
 
 
 def _finding(facts: Facts, run: Run, failure: Failure) -> Finding:

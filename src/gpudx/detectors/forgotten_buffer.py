@@ -38,7 +38,7 @@ from gpudx.model import Evidence, Finding
 from gpudx.text import several
 
 ID = "forgotten-buffer"
-NEEDS_EVERY_CALL = True
+NEEDS_EVERY_CALL = NEEDS_EVERY_WRITE = True
 SHOWN = 3
 BECAUSE = "The trace shows a buffer that was filled for nothing, and one that is passed twice; what the program meant is not recorded."
 I64 = NDArray[np.int64]

@@ -40,11 +40,13 @@ SHOWN = 5
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
-    """One finding per first failure that the program went on after."""
-    failures = Failures(facts)
+    """One finding per call and status, of the first that the program went on after."""
+    failures, told = Failures(facts), set()
     for failure in failures.roots:
-        how = failures.ignored(failure)
+        kind = (failure.info.number, failure.status)
+        how = "" if kind in told or failures.runs_without(failure) else failures.ignored(failure)
         if how:
+            told.add(kind)
             yield _finding(facts, run, failure, how)
 
 

@@ -6,8 +6,8 @@ Example:
     program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
     status = clBuildProgram(program, 1, &device, "", NULL, NULL);                                 // CL_BUILD_PROGRAM_FAILURE
 
-Fix it at the line that the compiler names, or by changing the options (-D, -I) that it is built with. A program that does not look at
-the status continues: clCreateKernel then returns NULL, and some drivers crash in the launch that is passed it. The report names these calls.
+Fix it at the line that the compiler names, or by changing the options (-D, -I) that it is built with. A program that does not look at the
+status continues: clCreateKernel then returns NULL, and some drivers crash in the launch that is passed it. The report names these calls.
 
 Not reported if the program builds something else afterwards and continues: it has handled the failure.
 """

@@ -24,10 +24,9 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
+from gpudx.detectors._handled import is_missed, launch_dealt_with, was_done, was_done_before
 from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
-from gpudx.facts.accesses import READ, WRITE
-from gpudx.facts.given_memory import uses
 from gpudx.facts.kernels import Device, DeviceLimits
 from gpudx.facts.launch_rules import limits_broken
 from gpudx.facts.open_calls import fatal_call
@@ -54,7 +53,6 @@ CAUSE = Cause(
 )
 Sizes = tuple[int, ...]
 NOT_DONE = "The driver refused the launch, no later launch of this kernel succeeded, and the program used what it should have written."
-MOST_TRIES = 64  # later launches that are compared
 MOST_GROUP = 1024  # that is proposed
 
 
@@ -206,45 +204,10 @@ def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
     if not found and not facts.launches.done[row]:
         return None  # it died for another reason
     lost = run.failed or _never_done(facts, row)
-    harmless = not found or (not run.failed and (_was_done(facts, row) or _was_done_before(facts, row))) or _was_tried(facts, row)
+    harmless = not found or (not run.failed and (was_done(facts, row) or was_done_before(facts, row))) or launch_dealt_with(facts, row)
     described = _described(facts, row, count, found, "info" if harmless else "error" if lost else "warning", steps)
     certain = bool(found) and facts.launches.done[row] and not harmless and _never_done(facts, row)
     return replace(described, certainty="observed", because=NOT_DONE) if certain else described
-
-
-def _was_done(facts: Facts, row: int) -> bool:
-    """Did the program launch it again with the same arguments, and was that taken? So do programs that look for the largest group."""
-    launches, given = facts.launches, _given(facts, row)
-    again = np.flatnonzero((launches.position > launches.position[row]) & (launches.status == 0))
-    mine = facts.kernels.functions(launches.kernel_row[again]) == facts.kernels.functions(launches.kernel_row[[row]])[0]
-    return any(_given(facts, int(other)) == given for other in again[mine][:MOST_TRIES])
-
-
-def _was_done_before(facts: Facts, row: int) -> bool:
-    """Had a launch of it with the same arguments been taken, with other sizes, and did nothing else write its memory in between? So do
-    programs that measure which sizes are fastest: the last ones that they try may be too large."""
-    launches, position, given = facts.launches, int(facts.launches.position[row]), _given(facts, row)
-    functions = facts.kernels.functions(launches.kernel_row)
-    before = np.flatnonzero((functions == functions[row]) & (launches.position < position) & (launches.status == 0))[-MOST_TRIES:]
-    same = [int(one) for one in before if _given(facts, int(one)) == given]
-    if not same:
-        return False
-    first, table = int(launches.position[same[0]]), uses(facts)
-    memory = [int(one["object"]) for one in launches.values(row) if one["object"] >= 0]
-    between = table[(table["position"] > first) & (table["position"] < position) & ((table["how"] & WRITE) != 0)]
-    others = ~np.isin(between["position"], launches.position[functions == functions[row]])
-    return not np.isin(between["object"][others], memory).any()
-
-
-def _was_tried(facts: Facts, row: int) -> bool:
-    """Did the program go on with launches that were taken, and use nothing afterwards that this one should have written? It only tried
-    what the device can do."""
-    launches = facts.launches
-    return bool(((launches.position > launches.position[row]) & (launches.status == 0)).any()) and not _is_missed(facts, row)
-
-
-def _given(facts: Facts, row: int) -> list[bytes]:
-    return [argument["bytes"] for argument in facts.launches.values(row)]
 
 
 def _never_done(facts: Facts, row: int) -> bool:
@@ -253,17 +216,7 @@ def _never_done(facts: Facts, row: int) -> bool:
     functions = facts.kernels.functions(launches.kernel_row)
     if ((functions == functions[row]) & (launches.status == 0) & (launches.position > position)).any():
         return False
-    return _is_missed(facts, row)
-
-
-def _is_missed(facts: Facts, row: int) -> bool:
-    """Was memory that a refused launch was given, also inside structures, read afterwards?"""
-    position, pointers = int(facts.launches.position[row]), facts.launches.pointers
-    given = {int(a["object"]) for a in facts.launches.values(row)} | {int(pointers.object[p]) for p in pointers.of(row)}
-    given -= {-1}
-    later = uses(facts)
-    later = later[(later["position"] > position) & ((later["how"] & READ) != 0)]
-    return bool(np.isin(later["object"], list(given)).any()) if given else False
+    return is_missed(facts, row)
 
 
 def _steps(launch: _Launch) -> tuple[str, ...]:

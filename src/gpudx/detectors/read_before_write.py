@@ -41,7 +41,7 @@ from gpudx.model.cause_kinds import UNINITIALISED
 from gpudx.text import capital, plural
 
 ID = "read-before-write"
-NEEDS_EVERY_CALL = True
+NEEDS_EVERY_CALL = NEEDS_EVERY_WRITE = True
 CAUSE = Cause(
     id=ID,
     title="A buffer was read before anything wrote it",
@@ -88,7 +88,7 @@ def _fresh(facts: Facts) -> NDArray[np.bool_]:
     for position in map(int, facts.trace.select(tuple(c for c in facts.trace.schema.calls if c.does in OUTSIDE))):
         handles = np.frombuffer(facts.trace.array(position, "mems"), "<u8")
         rows = facts.objects.at(handles, np.full(len(handles), position))
-        fresh[rows[rows >= 0]] = False
+        fresh[[facts.writers.root(int(row))[0] for row in rows[rows >= 0]]] = False
     return np.asarray(fresh)
 
 
@@ -110,7 +110,7 @@ def _is_unwritten(facts: Facts, obj: int, position: int) -> bool:
     end = first + int(facts.objects.table["size"][obj])
     work = writers.between(int(facts.trace.column("end", np.array([born]))[0]), position)
     copied = any(begin < end and last > first for begin, last in work.addresses)
-    unseen = bool(work.blind) or bool(writers.unrecorded) or writers.mentioned(first, end)
+    unseen = bool(work.blind) or writers.mentioned(first, end)
     return not (copied or unseen or holds(work.words, first - NEAR, end))
 
 

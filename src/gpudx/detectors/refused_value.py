@@ -78,7 +78,7 @@ def _finding(facts: Facts, run: Run, position: int, count: int) -> Finding | Non
     how = f"was refused with {site.status}" if site.status != "in flight" else "never returned"
     return Finding(
         id=ID,
-        severity="error" if run.failed else "warning",
+        severity="error" if run.failed and not Failures(facts).runs_without(Failures(facts).at(position)) else "warning",
         message=f"{site.call} {how}: {'; '.join(rules)}.",
         evidence=(*(Evidence(rule, (site.number,)) for rule in rules), answer(site)),
         site=site,

@@ -52,7 +52,7 @@ from gpudx.model.cause_kinds import FIXED
 from gpudx.text import capital, listed, plural, several
 
 ID = "stale-argument"
-NEEDS_EVERY_CALL = True
+NEEDS_EVERY_CALL = NEEDS_EVERY_WRITE = True
 CAUSE = Cause(
     id=ID,
     title="A kernel argument kept the value of an earlier launch",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gpudx.causes import Cause
@@ -229,7 +230,10 @@ def _only_place(finding: Finding) -> Diagnosis:
     )
 
 
-def unexplained(outcome: Outcome, calls: int, failed: int, open_calls: int) -> Diagnosis:
+KEEP_ALL = "--keep all"  # in the gap that it closes
+
+
+def unexplained(outcome: Outcome, calls: int, failed: int, open_calls: int, gaps: Sequence[str] = ()) -> Diagnosis:
     """The program failed and nothing that was recorded is wrong: an honest end."""
     bad = plural(failed, "call") + " failed" if failed else "no call failed"
     busy = (
@@ -245,7 +249,7 @@ def unexplained(outcome: Outcome, calls: int, failed: int, open_calls: int) -> D
         refutes_if="A detector found a fault in what was recorded.",
         fix=(
             "Read the program's own output: the fault may be in its host code.",
-            "Record again with --keep all if the report names gaps.",
+            *(["Record again with --keep all."] if any(KEEP_ALL in gap for gap in gaps) else []),
         ),
         reason="No detector found a fault.",
     )

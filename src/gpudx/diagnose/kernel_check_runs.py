@@ -61,6 +61,7 @@ REASONS = (
 MOST_NAMED = 4  # kernels
 NOT_WITH_BARRIERS = "with these checks, this driver does not run kernels correctly that return before a barrier or have one in a branch"
 MOST = 1000
+TESTED = "The kernel compares the divisor with 0, so it may discard the result; that is an unspecified value, and no exception."
 REPORTED = "The kernel checked itself and reported this place."
 NOT_A_NUMBER = (
     "A NaN passes from launch to launch, so the first one counts; it is not shown that the program fails because of it."
@@ -89,7 +90,7 @@ SPACES = {
 
 def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     """One finding per place in the source; the launches after the first are counted."""
-    reported = [f for one in facts for f in reports.failures(one, case_dir / FOLDER)]
+    reported = [f for one in facts for f in reports.failures(one, case_dir / FOLDER) if not _may_be_written(f)]
     found = [f for f in reported if not (_is_of_released_buffer(f) or _is_of_freed_memory(f)) and image_reasons.is_fault(f)]
     found = [f for f in found if not index_reasons.is_wanted(f)]
     places: dict[tuple[str, Place], list[Failure]] = {}
@@ -145,6 +146,11 @@ def _after_infinity(finding: Finding, f: Failure, found: Sequence[Failure]) -> F
         evidence=(Evidence(text.rstrip("."), (f.position + 1,)), *finding.evidence),
         steps=(nan_reasons.keep_finite(made, _where(made)), *finding.steps),
     )
+
+
+def _may_be_written(f: Failure) -> bool:
+    """Can calls that are not recorded have written what counts as unwritten?"""
+    return f.kind == "uninitialized" and f.facts.misses_calls
 
 
 def _is_of_released_buffer(f: Failure) -> bool:
@@ -216,9 +222,10 @@ def _finding(f: Failure, count: int, launches: int, why: Why | None) -> Finding:
         f"{_who(f, site.kernel, site.launch)} {_what(f, _label(f, argument, memory), why)}: `{f.site.text}` at {_where(f)}."
     )
     reason = why.text if why else endless_loops.sentence(f)
+    tested = _tests_divisor(f)
     return Finding(
         id=ID + f.kind,
-        severity="error",
+        severity="warning" if tested else "error",
         message=f"{message} {reason}" if reason else message,
         evidence=tuple(Evidence(text, (site.number,)) for text in _evidence(f, site, count, launches, why)),
         site=site,
@@ -232,10 +239,10 @@ def _finding(f: Failure, count: int, launches: int, why: Why | None) -> Finding:
             ("argument", str(argument)),
         ),
         certainty="observed",
-        attribution="this",
+        attribution="unknown" if tested else "this",
         root=why.root if why else None,
         steps=why.steps if why and why.steps else tuple(_steps(f)),
-        because=REPORTED,
+        because=TESTED if tested else REPORTED,
         access=Access(
             kind="write" if f.writes else "read",
             by="kernel",
@@ -249,6 +256,14 @@ def _finding(f: Failure, count: int, launches: int, why: Why | None) -> Finding:
             seen_by="kernel check",
         ),
     )
+
+
+def _tests_divisor(f: Failure) -> bool:
+    """Does the kernel compare the divisor of an integer division with 0? Then it probably discards the result of a division by zero, which
+    OpenCL C leaves unspecified."""
+    parts = re.split(r"[/%]=?", f.site.text)
+    divisor = parts[-1].strip().strip("()").strip() if f.kind == "division" and len(parts) > 1 else ""
+    return bool(divisor) and bool(re.search(rf"(?<![\w.]){re.escape(divisor)}\s*(?:[=!]=|>)\s*0\b|!\s*{re.escape(divisor)}(?!\w)", f.body))
 
 
 def _why(f: Failure, argument: int | None) -> Why | None:

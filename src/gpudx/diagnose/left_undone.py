@@ -22,7 +22,7 @@ def not_checked(processes: Sequence[Facts]) -> tuple[str, ...]:
 
 def not_seen(processes: Sequence[Facts]) -> tuple[str, ...]:
     """A sentence for each process and framework with something that may be missing from the record."""
-    return (*_second_loaders(processes), *_not_followed(processes))
+    return (*_second_loaders(processes), *_functions(processes), *_not_followed(processes))
 
 
 def _second_loaders(processes: Sequence[Facts]) -> Iterator[str]:
@@ -32,6 +32,14 @@ def _second_loaders(processes: Sequence[Facts]) -> Iterator[str]:
                 f"Process {one.trace.pid} has {len(one.second_loader)} OpenCL loaders ({', '.join(one.second_loader)}): calls through one "
                 "of them may be missing from the trace, so nothing was concluded from missing calls."
             )
+
+
+def _functions(processes: Sequence[Facts]) -> Iterator[str]:
+    """Of extensions, which the program gets from the driver and calls without us."""
+    names = sorted({name for one in processes for name in one.writers.unrecorded})
+    if names:
+        them = "it" if len(names) == 1 else "them"
+        yield f"Calls of {several(names, SHOWN)} are not recorded: all memory counts as written once the program had {them}."
 
 
 def _not_followed(processes: Sequence[Facts]) -> list[str]:

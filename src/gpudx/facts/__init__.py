@@ -80,6 +80,11 @@ class Facts:
         found = opencl_loaders(self.trace.maps)
         return found if len(found) > 1 else ()
 
+    @property
+    def misses_calls(self) -> bool:
+        """May calls be missing anywhere? Then what is absent from the record is unknown."""
+        return bool(self.second_loader) or self.trace.misses_calls
+
     @cached_property
     def kernels(self) -> Kernels:
         return Kernels(self.trace, self.objects)

@@ -79,14 +79,16 @@ def _ranges(facts: Facts) -> NDArray[np.void]:
 
 
 def _handles(facts: Facts) -> NDArray[np.void]:
-    """Objects that calls name by handles. A part of a buffer is that buffer, at its offset."""
+    """Objects that calls name by handles. A part of a buffer, and an image over it, is that buffer, at its offset."""
     table, objects = facts.accesses, facts.objects.table
-    parent = objects["parent"][table["object"]]
-    begin = table["offset"] + np.where(parent >= 0, objects["offset"][table["object"]], 0).astype(np.uint64)
+    root, begin = table["object"].copy(), table["offset"].copy()
+    while ((parent := objects["parent"][root]) >= 0).any():  # an image can be made over another one
+        begin += np.where(parent >= 0, objects["offset"][root], 0).astype(np.uint64)
+        root = np.where(parent >= 0, parent, root)
     room = np.where(table["size"] > 0, table["size"], objects["size"][table["object"]])
     return _rows(
         position=table["position"],
-        object=np.where(parent >= 0, parent, table["object"]),
+        object=root,
         begin=begin,
         end=np.where(room > 0, begin + room, ALL),
         how=table["how"],

@@ -17,6 +17,7 @@ from gpudx.investigate.observed import HUNG, PLAIN, observation, observed
 from gpudx.investigate.suspects import best_entries
 from gpudx.investigate.uninitialized import CAUSE as READS_FRESH
 from gpudx.investigate.uninitialized import (
+    IF_IT_MATTERS,
     POISONED,
     SHARED_MEMORY,
     depends,
@@ -97,8 +98,9 @@ def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
     told = _without_guesses([*judged, *_untested(state, entries)], ruled_out(state.trials))
     if state.symptom == "hang":
         told = [_with_more_time(one, state) for one in told]
-    if state.symptom == "no failure":
-        told = list(_that_matter(told, state.trials))
+    if state.symptom in IF_IT_MATTERS:
+        kept = _that_matter if state.symptom == "no failure" else _without_effect
+        told = list(kept(told, state.trials))
     return tuple(_earliest_first(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank)))
 
 
@@ -184,7 +186,7 @@ FEW_RUNS = "The outcome differed with the content of fresh memory, in too few ru
 
 
 def _that_matter(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator[Diagnosis]:
-    """A program without a failure may load what it then does not use: such a read is a fault if the content makes a difference."""
+    """A program may load what it then does not use: such a read is a fault if the content makes a difference."""
     poisoned = observed(trials).get(POISONED)
     for one in told:
         if is_of_shared(one):  # patterns in global memory say nothing of it
@@ -198,6 +200,19 @@ def _that_matter(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator
             yield replace(one, status="inconclusive", reason=UNDECIDED)
         elif not poisoned.unmoved:
             yield replace(one, status="inconclusive", reason=UNCHANGED)
+
+
+def _without_effect(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator[Diagnosis]:
+    """A program that failed: the read is confirmed if the outcome depends on it, likely as long as no runs say so, and no cause where they
+    say that it does not."""
+    poisoned = observed(trials).get(POISONED)
+    for one in told:
+        if is_of_shared(one) or one.cause != READS_FRESH or one.status != "confirmed" or depends(trials):
+            yield one
+        elif poisoned is not None and poisoned.looks_alike:
+            yield replace(one, status="inconclusive", reason=UNCHANGED)
+        else:
+            yield replace(one, status="likely", reason=FEW_RUNS if seems_to_depend(trials) else UNDECIDED)
 
 
 UNEXPLAINED = "unexplained"

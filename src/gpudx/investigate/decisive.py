@@ -213,10 +213,10 @@ def _is_named(state: Investigation) -> bool:
 
 
 def _reads_fresh_memory(state: Investigation) -> bool:
-    """Does a program without a failure read memory that nothing wrote, and is that all that was found?"""
+    """Does a program that the device stops nowhere read memory that nothing wrote, and is that all that was found?"""
     found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
     of_global = [one.cause == uninitialized.CAUSE and not uninitialized.is_of_shared(one) for one in found]
-    return state.symptom == "no failure" and all(of_global)
+    return state.symptom in uninitialized.IF_IT_MATTERS and all(of_global)
 
 
 def _is_without_consequence(state: Investigation) -> bool:

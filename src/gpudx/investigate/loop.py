@@ -281,7 +281,15 @@ def _standing(state: Investigation, lab: Lab) -> list[Suspect]:
 def _stop(
     state: Investigation, seen: Mapping[str, Observed], lab: Lab, limits: Limits, plan: Plan | None, made: int
 ) -> Stop:
-    """The named reason to stop now; "" to go on."""
+    """The named reason to stop now; "" to go on. A wrong result is not settled by a read that it does not depend on."""
+    stopped = _why_stop(state, seen, lab, limits, plan, made)
+    unsettled = stopped == "settled" and state.symptom == "wrong result" and not _is_likely(state)
+    return "nothing left that separates them" if unsettled else stopped
+
+
+def _why_stop(
+    state: Investigation, seen: Mapping[str, Observed], lab: Lab, limits: Limits, plan: Plan | None, made: int
+) -> Stop:
     plain = seen[PLAIN]
     quiet = plain.rate.failures < min(TWICE, plain.rate.runs)
     shown = state.symptom != "" and answered(state) and (state.symptom != "no failure" or _is_likely(state))

@@ -17,7 +17,7 @@ from gpudx.facts.accesses import READ, WRITE
 from gpudx.facts.given_memory import uses
 from gpudx.facts.objects import FAMILIES, KINDS
 from gpudx.lab.poisoned import UNLIKE
-from gpudx.model import Allocation, Case, Diagnosis, Evidence, Guilty, Investigation, Trial
+from gpudx.model import Allocation, Case, Diagnosis, Evidence, FailureClass, Guilty, Investigation, Trial
 from gpudx.text import plural
 
 POISONED, SHARED_MEMORY, CAUSE, MISUSE = "poisoned", "shared-memory", "read-before-write", "barrier-misuse"
@@ -25,6 +25,7 @@ IN_ELEMENTS = "bytes-for-elements"
 FIRST = len(UNLIKE) + 1  # each pattern once, and the first one again
 PER_PATTERN = 3  # so that an outcome which alternates by chance is not taken for a dependence
 SHOWN = 4
+IF_IT_MATTERS: tuple[FailureClass, ...] = ("no failure", "wrong result")  # then a read of fresh memory counts if the outcome depends on it
 COVER = (
     "Start enough threads for every element: round the global size up to whole groups, and guard the tail in the kernel.",
     "If the rest is not meant to be written, read back only what is, or fill the buffer first.",

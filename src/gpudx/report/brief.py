@@ -54,7 +54,16 @@ def watched(case: Case) -> str:
     inside = any(one.state == "live" for one in _inside_kernels(case))
     tools += " Of images, at most 2D coordinates were checked." if inside and unchecked_images(case) else ""
     suppressed = "".join(f" {note}" for note in suppressions(case))
-    return f"{found} in {seen} ({plural(len(case.processes), 'process', 'processes')}).{tools}{suppressed}"
+    missing = missing_calls(case)
+    gap = f" Not everything was recorded: {missing}." if missing else ""
+    return f"{found} in {seen} ({plural(len(case.processes), 'process', 'processes')}).{gap}{tools}{suppressed}"
+
+
+def missing_calls(case: Case) -> str:
+    """What the record does not have of the program's calls: the first gap, and whether there are more; "" where nothing is missing."""
+    gaps = [gap for process in case.processes for gap in process.gaps]
+    more = f", and {plural(len(gaps) - 1, 'more gap')}, see gpudx report" if len(gaps) > 1 else ""
+    return f"{gaps[0].rstrip('.')}{more}" if gaps else ""
 
 
 def _kernels_checked(case: Case) -> str:

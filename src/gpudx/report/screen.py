@@ -17,7 +17,7 @@ from itertools import chain
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
 from gpudx.model.case import first_rank_to_fail
 from gpudx.report import Page, builds, flake, source_line
-from gpudx.report.brief import RECORDER, calls_made, eventful, near, suppressions, unchecked_images
+from gpudx.report.brief import RECORDER, calls_made, eventful, missing_calls, near, suppressions, unchecked_images
 from gpudx.report.layout import cells, height, shortened, spaced_paths, table, wrapped
 from gpudx.report.safe import clean, full
 from gpudx.report.source_line import KernelText, SourceLine
@@ -229,7 +229,7 @@ def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
     }
     said = clean(case.outcome.said)
     for name, lines in (
-        ("coverage", writer.dimmed(" ".join(suppressions(case)))),
+        ("coverage", writer.dimmed(" ".join(filter(None, [missing_calls(case), *suppressions(case)])))),
         ("said", [writer.cut(f"{INDENT}the program printed: {said}")] if said else []),
         ("code", _one_line_of_code(place, writer) if place else []),
         ("more", _more(case, writer, "")),
@@ -450,13 +450,21 @@ def next_step(case: Case) -> str:
     if case.investigation is not None:
         return _after_investigation(case, case.investigation)
     watched = any(one.name == "recorder" and not one.failed for one in case.instruments)
-    if not watched:
+    if not watched or (calls_made(case) and _passed_with_refusals(case)):
         return ""
     if not calls_made(case):
         return f"gpudx doctor   {DRIVERS}" if case.outcome.failed else ""
     whole = shlex.join(["gpudx", "investigate", "--", *_program(case)])
     by_case = shlex.join(["gpudx", "investigate", here(case.directory)])
     return whole if len(whole) <= LONGEST_COMMAND or not case.directory else min(whole, by_case, key=len)
+
+
+def _passed_with_refusals(case: Case) -> bool:
+    """Is all that a run which passed shows that calls were refused? There is no failure to investigate, and nothing that an instrument
+    could decide."""
+    serious = [one for one in case.findings if one.severity != "info"]
+    refused = [one.site is not None and bool(one.site.status) for one in serious]
+    return case.outcome.passed and not case.diagnosis and bool(refused) and all(refused)
 
 
 def _after_investigation(case: Case, state: Investigation) -> str:
@@ -524,8 +532,8 @@ def _more(case: Case, writer: Writer, picture: str) -> list[str]:
 
 
 def coverage(case: Case, counts: bool = True) -> str:
-    """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; unchecked in kernels: races"; without `counts` only what was
-    checked."""
+    """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; unchecked in kernels: races"; without `counts` only what
+    is missing and what was checked."""
     if case.flake:
         runs = f"{plural(case.flake.runs, 'run')} in {duration(case.flake.seconds)}"
         return f"{plural(case.flake.tests, 'test')}, {runs}; stopped: {case.flake.stopped}"
@@ -544,7 +552,8 @@ def coverage(case: Case, counts: bool = True) -> str:
     failed = [f"{name} did not work" for name in dead] if case.diagnosis else []  # without one, the headline says it
     notes = suppressions(case) if eventful(case) else []  # else the headline says it
     expected = [note[:1].lower() + note[1:].rstrip(".") for note in notes]
-    return "; ".join([*([", ".join(parts)] if counts else []), *_checked(case, dead), *failed, *expected])
+    gap = [missing] if (missing := missing_calls(case)) else []
+    return "; ".join([*([", ".join(parts)] if counts else []), *gap, *_checked(case, dead), *failed, *expected])
 
 
 def _launches(case: Case) -> int:

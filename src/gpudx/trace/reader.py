@@ -37,6 +37,8 @@ HEAD = np.dtype(
     ]
 )
 RING, LEDGER, LARGE, CRUMBS = 1, 2, 3, 4
+ANYWHERE = ("dropped", "damaged", "ledger-full", "other-loader")  # gaps that may be anywhere
+MISSED_LOADER = 16  # a bit of header.entries
 BLOB_UNIT = 8  # bytes: in these, a slot says where its blob is
 MOST_DAMAGED = 16  # places in a row that are taken for damage; behind more of them there are no records
 MOST_PARTS = 8  # of one blob that are looked through
@@ -67,7 +69,7 @@ def _before_blobs(view: NDArray[np.void], good: NDArray[np.bool_], chunk: int, u
 class Gap:
     """Something the trace does not have. `kind` is a stable word, `text` the sentence."""
 
-    kind: str  # overwritten, dropped, ledger-full, stopped, cut-file, damaged
+    kind: str  # overwritten, dropped, ledger-full, stopped, cut-file, damaged, other-loader
     text: str
     count: int = 0
 
@@ -184,13 +186,27 @@ class Trace:
             gaps.append(Gap("cut-file", "the trace file was cut: its newest part is missing"))
         return tuple(gaps)
 
+    @property
+    def misses_calls(self) -> bool:
+        """May calls be missing anywhere?"""
+        return any(gap.kind in ANYWHERE for gap in self.gaps)
+
     def _overwritten(self) -> list[Gap]:
         rings = self._chunks[self._chunks["kind"] == RING]
         lost = sum(int(rings["first_seq"][rings["lane"] == lane].min()) - 1 for lane in np.unique(rings["lane"]))
         if not 0 < lost < 1 << 62:
             return []
-        text = f"the oldest {lost:,} calls were overwritten (only the last ones are kept; --keep all keeps every call)"
-        return [Gap("overwritten", text, lost)]
+        why = "only the last ones are kept; --keep all keeps every call"
+        if full := self._why_full:
+            why = f"the trace could not grow: {full}"
+        return [Gap("overwritten", f"the oldest {lost:,} calls were overwritten ({why})", lost)]
+
+    @property
+    def _why_full(self) -> str:
+        """Why the ring has not the size that it may have; "" where it has, or where it is not known."""
+        known = "full" in (self.header.dtype.names or ())
+        number = int(self.header["full"]) if known else 0
+        return self.schema.recorder_errors.get(number, f"reason {number}").replace("_", " ") if number else ""
 
     @cached_property
     def whole_since(self) -> int:
@@ -217,6 +233,8 @@ class Trace:
         if error := int(header["error"]):
             why = self.schema.recorder_errors.get(error, f"reason {error}").replace("_", " ")
             gaps.append(Gap("stopped", f"recording stopped before the program did: {why}"))
+        if int(header["entries"]) & MISSED_LOADER:
+            gaps.append(Gap("other-loader", "calls through an OpenCL loader that was loaded later are missing"))
         return gaps
 
     def _is_cut(self) -> bool:

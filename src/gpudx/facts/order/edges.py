@@ -38,7 +38,6 @@ NOT_MADE, NOT_KNOWN, FIRST_SIGNAL = -1, -2, -3  # instead of an operation: no su
 FOR_QUEUE, FOR_OPERATION, FOR_CONTEXT, FOR_ALL = range(4)
 LIVES = np.uint64(1 << 63)  # marks events that are told apart by their lives, not by their handles
 PLACE = 40  # bits of a position
-BLIND = ("dropped", "damaged", "ledger-full")  # gaps that may be anywhere
 NEVER = np.iinfo(np.int64).max
 SYNCHRONISING = ("device", "pitched", "managed", "host", "registered")
 HOSTS = [FAMILIES.index(f) for f in HOST_FAMILIES]
@@ -64,7 +63,7 @@ class Edges:
     @cached_property
     def blind(self) -> bool:
         """Calls may be missing anywhere."""
-        return any(gap.kind in BLIND for gap in self._trace.gaps)
+        return self._trace.misses_calls
 
     # ---- events ----
 
