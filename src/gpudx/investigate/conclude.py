@@ -25,7 +25,7 @@ from gpudx.investigate.uninitialized import (
     seems_to_depend,
 )
 from gpudx.investigate.which_memory import ruled_out
-from gpudx.model import Case, Diagnosis, Evidence, Finding, Investigation, Row, Status
+from gpudx.model import Case, Diagnosis, Evidence, Finding, Investigation, Row, Status, Trial
 from gpudx.model.cause_kinds import WHERE
 from gpudx.report.screen import CHECKS
 
@@ -197,8 +197,8 @@ def _that_matter(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator
 
 
 def _without_effect(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator[Diagnosis]:
-    """A program that failed: the read is confirmed if the outcome depends on it, likely as long as no runs say so, and no cause where they say
-    that it does not."""
+    """A program that failed: the read is confirmed if the outcome depends on it, likely as long as no runs say so, and no cause where they
+    say that it does not."""
     poisoned = observed(trials).get(POISONED)
     for one in told:
         if is_of_shared(one) or one.cause != READS_FRESH or one.status != "confirmed" or depends(trials):

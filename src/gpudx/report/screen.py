@@ -454,8 +454,8 @@ def next_step(case: Case) -> str:
 
 
 def _passed_with_refusals(case: Case) -> bool:
-    """Is all that a run which passed shows that calls were refused? There is no failure to investigate, and nothing that an instrument could
-    decide."""
+    """Is all that a run which passed shows that calls were refused? There is no failure to investigate, and nothing that an instrument
+    could decide."""
     serious = [one for one in case.findings if one.severity != "info"]
     refused = [one.site is not None and bool(one.site.status) for one in serious]
     return case.outcome.passed and not case.diagnosis and bool(refused) and all(refused)
