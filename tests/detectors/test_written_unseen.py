@@ -35,6 +35,7 @@ def checked(opencl: OpenCL, case: Path, mode: str) -> tuple[set[str], list[str]]
     return {str(one["id"]) for one in told["findings"]}, told["not_checked"]
 
 
+@pytest.mark.builds
 @pytest.mark.parametrize(("driver", "mode"), WAYS)
 def test_such_memory_counts_as_written(driver: str, mode: str, tmp_path: Path, shared: Path) -> None:
     found, unseen = checked(on(driver, tmp_path, shared), tmp_path / "case", mode)
@@ -43,6 +44,7 @@ def test_such_memory_counts_as_written(driver: str, mode: str, tmp_path: Path, s
     assert len(said) == (mode == "commands") and all("clEnqueueCommandBufferKHR" in text for text in said)
 
 
+@pytest.mark.builds
 @pytest.mark.parametrize(("driver", "mode"), FAULTS)
 def test_other_memory_does_not(driver: str, mode: str, tmp_path: Path, shared: Path) -> None:
     assert {UNWRITTEN, CHECKED} <= checked(on(driver, tmp_path, shared), tmp_path / "case", mode)[0]
