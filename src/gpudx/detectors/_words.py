@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo
-from gpudx.facts.set_arguments import set_at
 from gpudx.model import Site
 from gpudx.text import nth
 
@@ -25,12 +24,6 @@ def argument(facts: Facts, kernel_row: int, index: int) -> str:
     known = declared(facts, kernel_row, index)
     told = f"{known.type} {known.name}".strip() if known else ""
     return f"argument {index}" + (f" ({told})" if told else "")
-
-
-def setter(facts: Facts, row: int, argument: int) -> Site | None:
-    """The site of the call that set an argument as a launch (a row of Launches) got it."""
-    position = set_at(facts, row, argument)
-    return None if position is None else facts.sites.at(position, argument=argument)
 
 
 def site_of(facts: Facts, position: int) -> Site:

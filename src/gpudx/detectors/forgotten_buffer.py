@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import MOST, groups
-from gpudx.detectors._words import setter
 from gpudx.facts import Facts
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.given_memory import uses
 from gpudx.facts.objects import KINDS
+from gpudx.facts.set_arguments import setter
 from gpudx.model import Evidence, Finding
 from gpudx.text import several
 

@@ -27,9 +27,9 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import setter
 from gpudx.facts import Facts
 from gpudx.facts.given_memory import uses
+from gpudx.facts.set_arguments import setter
 from gpudx.model import Evidence, Finding, Site
 
 ID = "guards-exchanged"

@@ -13,6 +13,7 @@ import numpy as np
 
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.elf.dwarf import Struct
+from gpudx.facts.set_arguments import setter
 from gpudx.kernel_checks import layouts, values
 from gpudx.kernel_checks.formulas import Tree
 from gpudx.kernel_checks.plan import Way
@@ -280,10 +281,7 @@ class Numbers:
 
     def setter(self, argument: int) -> Site | None:
         """The call that set an argument of the launch last."""
-        given, facts = self.f.facts.set_args, self.f.facts
-        kernel = facts.launches.kernel[self.launch]
-        rows = np.flatnonzero((given.kernel == kernel) & (given.index == argument) & (given.position < self.f.position))
-        return facts.sites.at(int(given.position[rows[-1]]), argument=argument) if len(rows) else None
+        return setter(self.f.facts, self.launch, argument) if self.launch is not None else None
 
     def place_of(self, part: Tree) -> tuple[str, int] | None:
         """The line that computes a part of the index; None where that is the line of the access."""

@@ -4,13 +4,12 @@ the program passed it twice, as if it had two.
 
 from __future__ import annotations
 
-import numpy as np
-
 from gpudx.diagnose import shared_pools
 from gpudx.diagnose.access_numbers import Numbers, Why
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.diagnose.last_writers import last_writer
 from gpudx.diagnose.race_reasons import Race
+from gpudx.facts.set_arguments import set_at
 from gpudx.kernel_checks.plan import READ, WRITE
 from gpudx.kernel_checks.plan import Site as Place
 from gpudx.model import Site
@@ -68,11 +67,8 @@ def _arguments(f: Failure, site: Place, kernel: str | None) -> set[int]:
 
 
 def _set_at(f: Failure, argument: int) -> int | None:
-    given, launches = f.facts.set_args, f.facts.launches
-    row = launches.at_position(f.position)
-    kernel = launches.kernel[row] if row is not None else 0
-    rows = np.flatnonzero((given.kernel == kernel) & (given.index == argument) & (given.position < f.position) & (given.status == 0))
-    return int(given.position[rows[-1]]) if len(rows) else None
+    row = f.facts.launches.at_position(f.position)
+    return set_at(f.facts, row, argument) if row is not None else None
 
 
 def _earlier_launch(f: Failure) -> int | None:

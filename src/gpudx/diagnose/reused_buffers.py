@@ -14,7 +14,7 @@ import numpy as np
 
 from gpudx.diagnose.surface import pid_of
 from gpudx.facts import Facts
-from gpudx.facts.set_arguments import set_at
+from gpudx.facts.set_arguments import setter
 from gpudx.model import Evidence, Finding, Site
 from gpudx.text import plural
 
@@ -57,8 +57,7 @@ def _told(finding: Finding, facts: Facts) -> Finding:
 
 def _setter(facts: Facts, launch: int, argument: int) -> Site | None:
     """Where the argument is set, not who called that: there the buffer has just been chosen."""
-    position = set_at(facts, launch, argument)
-    site = facts.sites.at(position, argument=argument) if position is not None else None
+    site = setter(facts, launch, argument)
     return replace(site, source=site.through, through=None) if site and site.through else site
 
 

@@ -11,12 +11,13 @@ import numpy as np
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.set_arguments import setter
 from gpudx.investigate import edited_kernel, other_number, redirected, scaled
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.ordered import LEVEL, Wanted
 from gpudx.investigate.prediction import TWICE, passes_needed
 from gpudx.lab.experiments import VARIANT, base
-from gpudx.model import Diagnosis, Evidence, Guilty, Site, Trial
+from gpudx.model import Diagnosis, Evidence, Guilty, Trial
 from gpudx.text import plural
 
 EXPERIMENT, SCALED, REDIRECTED, NUMBER, EDITED = "exchanged", "scaled-offset", "redirected", "other-number", "edited-kernel"
@@ -138,7 +139,7 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         fix=(f"Swap arguments {a} and {b} where they are set.",),
         reason="The failure is gone in every run in which these two arguments are swapped, and comes back otherwise.",
         observed=True,
-        root=_setter(facts, row, int(first)),
+        root=setter(facts, row, int(first)),
     )
 
 
@@ -166,10 +167,3 @@ def _value(facts: Facts, value: dict[str, object]) -> str:
     if "float" in getattr(value["declared"], "type", "") and len(data) == 4:
         return f"{np.frombuffer(data, np.float32)[0]:g}"
     return f"{int.from_bytes(data, 'little', signed=True):,}"
-
-
-def _setter(facts: Facts, row: int, argument: int) -> Site | None:
-    given = facts.set_args
-    before = given.position < facts.launches.position[row]
-    rows = np.flatnonzero((given.kernel == facts.launches.kernel[row]) & (given.index == argument) & before)
-    return facts.sites.at(int(given.position[rows[-1]]), argument=argument) if len(rows) else None

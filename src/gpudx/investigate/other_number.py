@@ -7,8 +7,9 @@ import numpy as np
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
 from gpudx.facts.other_numbers import Candidate, OtherNumbers, Passed
+from gpudx.facts.set_arguments import setter
 from gpudx.investigate.observed import Observed
-from gpudx.model import Diagnosis, Evidence, Guilty, Site
+from gpudx.model import Diagnosis, Evidence, Guilty
 from gpudx.text import plural
 
 CAUSE = "wrong-number"
@@ -46,7 +47,7 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         ),
         reason=DERIVED if found.derived else OTHERWISE,
         observed=True,
-        root=_setter(facts, launch, passed),
+        root=setter(facts, launch, passed.index),
     )
 
 
@@ -63,10 +64,3 @@ def _launch(facts: Facts, passed: Passed) -> int | None:
     args, launches = facts.launches.arguments, facts.launches
     rows = args.launch[(args.index == passed.index) & (args.value == np.uint64(passed.bits))]
     return next((int(row) for row in rows if launches.name(int(row)) == passed.kernel and launches.status[row] == 0), None)
-
-
-def _setter(facts: Facts, launch: int, passed: Passed) -> Site | None:
-    given, launches = facts.set_args, facts.launches
-    mine = (given.kernel == launches.kernel[launch]) & (given.index == passed.index)
-    rows = np.flatnonzero(mine & (given.position < launches.position[launch]))
-    return facts.sites.at(int(given.position[rows[-1]]), argument=passed.index) if len(rows) else None
