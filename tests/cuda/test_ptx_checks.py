@@ -73,7 +73,7 @@ def test_a_reported_race_is_joined_to_launch_argument_and_line(kit: Kit, tmp_pat
     assert finding.causes == ("race-in-kernel",) and finding.certainty == "observed"
     assert finding.site is not None and (finding.site.kernel, finding.site.launch) == ("scale", 1)
     assert finding.access is not None and finding.access.block == (2, 0, 0) and finding.access.source == "/src/scale.cu:9"
-    assert "race for" in finding.message and "scale.cu:7" in finding.message
+    assert "race on" in finding.message and "scale.cu:7" in finding.message
 
 
 def test_a_kernel_that_works_in_place_is_told_apart() -> None:
@@ -100,7 +100,7 @@ def test_memory_of_the_device_heap_is_not_judged(kit: Kit, tmp_path: Path) -> No
 
 def test_a_variable_of_a_module_is_judged_and_named(kit: Kit, tmp_path: Path) -> None:
     (finding,) = found(ran(kit, tmp_path, PTX_WITH_TOTAL, FAKE_CUDA_REPORT=words(OUTSIDE)), tmp_path)
-    assert "race for the device variable total: block (2,0,0)" in finding.message
+    assert "race on the device variable total: block (2,0,0)" in finding.message
 
 
 def test_code_without_ptx_runs_as_it_is_and_that_is_said(kit: Kit, tmp_path: Path) -> None:

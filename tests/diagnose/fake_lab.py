@@ -39,6 +39,7 @@ class FakeLab:
     interrupt_at: int | None = None
     quiet_from: int | None = None  # the machine changes, and nothing fails any more
     asked: tuple[str, ...] = ()
+    is_chosen: bool = False
     spent: float = 0.0
     made: list[str] = field(default_factory=list)
 

@@ -11,7 +11,7 @@ import pytest
 from gpudx.facts.exchangeable import MOST as PAIRS
 from gpudx.facts.redirects import MOST as REDIRECTS
 from gpudx.investigate import ordered
-from gpudx.investigate.exchanged import REDIRECTED, decided, next_run
+from gpudx.investigate.exchanged import REDIRECTED, decided, is_weak, next_run
 from gpudx.investigate.observed import PLAIN, observed
 from gpudx.model import Trial
 
@@ -114,3 +114,32 @@ def test_a_name_that_stood_for_two_changes_decides_nothing() -> None:
     last = max(at for at, one in enumerate(trials) if one.experiment == CALLS[0])
     trials[last] = replace(trials[last], note="clEnqueueReadBuffer=2=0:1>2")
     assert not believed_calls(trials)
+
+
+def kept(name: str, fails: bool, note: str) -> Trial:
+    return Trial(name, "reproduced" if fails else "passed", "exit:1" if fails else "exit:0", 1.0, note=note)
+
+
+def words(passing: Mapping[int, str]) -> tuple[list[Trial], list[str]]:
+    """All runs with changed words of a program that passes with some of them, by number: which line that is."""
+    names = [f"edited-kernel:{number}" for number in range(1, 31)]
+    trials = [trial(PLAIN, True) for _ in range(3)]
+    while (wanted := next_run(trials, names, "edited-kernel")) is not None:
+        number = int(wanted.experiment.partition(":")[2] or 0)
+        note = f"{passing.get(number, f'line {number}')}: x = {number};"
+        trials.append(kept(wanted.experiment, number not in passing, note if number else ""))
+        assert len(trials) < MOST_RUNS
+    seen = observed(trials)
+    return trials, [name for name in names if name in seen and decided(seen[name], seen[PLAIN]) and not is_weak("edited-kernel", seen)]
+
+
+def test_a_word_is_believed_if_no_other_place_helps() -> None:
+    assert words({4: "line 9"})[1] == ["edited-kernel:4"]
+    assert words({4: "line 9", 6: "line 9"})[1] == ["edited-kernel:4"], "two ways to write what was meant"
+
+
+@pytest.mark.parametrize("passing", [{4: "line 9", 7: "line 3"}, dict.fromkeys((4, 5, 6, 7), "line 9")])
+def test_a_program_that_passes_with_many_changes_checks_nothing(passing: Mapping[int, str]) -> None:
+    """Its status is a result: three records rejected."""
+    trials, named = words(passing)
+    assert not named and len(trials) < 30

@@ -42,7 +42,7 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
             Evidence(f"as it is: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
         ),
         refutes_if=cause.refutes_if,
-        fix=(f"Compare `{edit.was}` with what the host passes: one of the two is wrong.",),
+        fix=(f"Check `{edit.was}`: with `{edit.after}` in place of `{edit.before.strip()}` the program passes its own check.",),
         reason=REASON,
         observed=True,
         access=Access(by="kernel", kernel=site.kernel or "", source=f"{place[0]}:{place[1]}" if place else f"line {edit.line}"),

@@ -83,6 +83,10 @@ class Lab(Protocol):
         """Those that the user asked for: run whatever they separate, and not among the others."""
 
     @property
+    def is_chosen(self) -> bool:
+        """Did the user name the experiments? Then rates are compared, too, where the plan has no more to run."""
+
+    @property
     def mitigations(self) -> frozenset[str]: ...
 
     @property
@@ -213,7 +217,7 @@ def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limi
         step = next_step(state, _affordable(seen, lab, limits))
         if step is not None:
             return Plan(step.experiment, step.runs, step.why)
-        if state.symptom == "settled" or answered(state) or state.failure is None or is_steady(state):
+        if not lab.is_chosen and (state.symptom == "settled" or answered(state) or state.failure is None or is_steady(state)):
             return _asked_and_rechecked(seen, lab, level(state, lab)) if state.failure else None
     if _is_decided_by_no_rate(state, seen, lab):
         return _asked_and_rechecked(seen, lab, level(state, lab))
@@ -240,7 +244,7 @@ def _is_decided_by_no_rate(state: Investigation, seen: Mapping[str, Observed], l
     """Does a wrong result come in every plain run, and can no experiment confirm a cause that is suggested? Then more runs of instruments
     that showed nothing only refute what nobody suggested."""
     plain = seen[PLAIN].rate
-    if state.symptom != "wrong result" or plain.runs < REPEATS or plain.failures < plain.runs:
+    if lab.is_chosen or state.symptom != "wrong result" or plain.runs < REPEATS or plain.failures < plain.runs:
         return False
     named = [one for one in _standing(state, lab) if one.entry]
     return bool(named) and not any(_may_confirm(one, name, seen) for one in named for name in lab.costs)
@@ -293,9 +297,9 @@ def _why_stop(
     plain = seen[PLAIN]
     quiet = plain.rate.failures < min(TWICE, plain.rate.runs)
     shown = state.symptom != "" and answered(state) and (state.symptom != "no failure" or _is_likely(state))
-    if plan is None and (state.symptom == "settled" or shown):
+    if not lab.is_chosen and plan is None and (state.symptom == "settled" or shown):
         return "settled"
-    if state.symptom == "no failure" and plan is None and (lab.launches or lab.threads):
+    if not lab.is_chosen and state.symptom == "no failure" and plan is None and (lab.launches or lab.threads):
         return "settled" if _is_likely(state) else "no fault found"
     if state.failure and _settled(state.table) and (plan is None or plan.experiment not in lab.asked):
         return "settled"

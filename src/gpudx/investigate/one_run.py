@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -141,9 +142,24 @@ def make(job: Job, folder: Path) -> Made:
     )
 
 
+FAILED_CHECK = re.compile(
+    r"mismatch|differ|wrong|incorrect|fail|error|assert|invalid|unequal|not equal|\bbad\b|expect|\bbroken\b|\bNG\b", re.IGNORECASE
+)
+NOTHING = re.compile(r"\b(?:0|no|zero|without)\s+\w*\s*(?:mismatch|differ|wrong|incorrect|fail|error|bad|unexpected)\w*", re.IGNORECASE)
+
+
+def checks_results(case: Case) -> bool:
+    """Does the program end so because it looked at its results? A status of its own may be one: three records rejected. What the user calls
+    wrong is."""
+    outcome = case.outcome
+    if outcome.kind == "signal" or (outcome.kind == "exit" and outcome.exit_code in (0, 1)):
+        return True
+    return outcome.kind == "exit" and bool(FAILED_CHECK.search(NOTHING.sub("", outcome.said)))
+
+
 def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
     """What the record of a run says. `plain`: without it, what only plain runs are asked for is left out."""
-    failing = facts if plain and case.outcome.kind in ("exit", "signal") else ()
+    failing = facts if plain and checks_results(case) else ()
     traces = [one.trace for one in facts]
     apis, threads, at_once, devices, waits = _look(traces)
     done, not_done = at_sites.look(traces)
@@ -158,7 +174,7 @@ def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
         edges=at_sites.edges(case),
         transfers=_transfers(facts),
         offsets=next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
-        exchanges=next(filter(None, map(exchangeable.pairs, facts)), ()),
+        exchanges=next(filter(None, map(exchangeable.pairs, failing)), ()),
         redirects=next(filter(None, map(redirects.wishes, failing)), ()),
         has_lines=bool(failing) and all(map(redirects.has_lines, failing)),
         numbers=next(filter(None, (one.wishes for one in map(other_numbers.OtherNumbers, failing))), ()),

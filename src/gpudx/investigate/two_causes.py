@@ -75,6 +75,10 @@ class OneFailure:
         return self.lab.asked
 
     @property
+    def is_chosen(self) -> bool:
+        return self.lab.is_chosen
+
+    @property
     def mitigations(self) -> frozenset[str]:
         return self.lab.mitigations
 
@@ -101,7 +105,7 @@ def with_second_cause(
     state: Investigation, lab: ReadingLab, limits: Limits, keep: Keep, tell: Progress
 ) -> Investigation:
     """The state of a finished investigation, with what was found out about a second failure, if there is one."""
-    if state.failure is None or state.stopped not in FINAL or lab.asked or limits.runs is not None:
+    if state.failure is None or state.stopped not in FINAL or lab.is_chosen or lab.asked or limits.runs is not None:
         return state
     made = len(state.trials)
     try:

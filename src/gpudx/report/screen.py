@@ -453,7 +453,8 @@ def next_step(case: Case) -> str:
     if not watched or (calls_made(case) and _passed_with_refusals(case)):
         return ""
     if not calls_made(case):
-        return f"gpudx doctor   {DRIVERS}" if case.outcome.failed else ""
+        job = any(one.rank for one in case.processes)  # whose other ranks the screen counts
+        return f"gpudx doctor   {DRIVERS}" if case.outcome.failed and not job else ""
     whole = shlex.join(["gpudx", "investigate", "--", *_program(case)])
     by_case = shlex.join(["gpudx", "investigate", here(case.directory)])
     return whole if len(whole) <= LONGEST_COMMAND or not case.directory else min(whole, by_case, key=len)

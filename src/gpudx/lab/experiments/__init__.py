@@ -31,15 +31,15 @@ import contextlib
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from gpudx.kernel_checks.word_changes import Change
 from gpudx.model import Asked
-from gpudx.model.how import How
+from gpudx.model.how import Fence, How
 
 PLAIN = "recorded"
 VARIANT = ":"  # between an experiment and its variant
@@ -145,6 +145,13 @@ def needs_gpu_calls(context: Context) -> str | None:
 def needs_launch(context: Context) -> str | None:
     """`missing` of experiments that look at what kernels do."""
     return needs_gpu_calls(context) or (None if context.launches else "the program launches no kernel")
+
+
+def between_fences(how: How, turn: int) -> How:
+    """How a change that the program passed with is run again: with pages behind each buffer, then before each. With an access outside of
+    its buffer a program may pass by chance."""
+    edge: Literal["high", "low"] | None = "high" if turn == 1 else "low" if turn == 2 else None
+    return replace(how, fence=Fence(edge)) if edge and how.fence is None else how
 
 
 @cache

@@ -7,7 +7,7 @@ fails, this says nothing about other places. With a variant, another word is cha
 from __future__ import annotations
 
 from gpudx.lab import edited
-from gpudx.lab.experiments import Context
+from gpudx.lab.experiments import Context, between_fences
 from gpudx.model.how import How
 
 ID = "edited-kernel"
@@ -27,7 +27,7 @@ def variants(context: Context) -> tuple[str, ...]:
 
 def how(context: Context) -> How:
     suspect = context.edits[int(context.variant or 1) - 1].suspect
-    return edited.how(context, f"{ID}:{context.variant}", [(suspect, suspect.edits)])
+    return between_fences(edited.how(context, f"{ID}:{context.variant}", [(suspect, suspect.edits)]), context.turn)
 
 
 def did(context: Context) -> str:

@@ -6,7 +6,7 @@ still fails, this says nothing about other numbers. With a variant, another numb
 
 from __future__ import annotations
 
-from gpudx.lab.experiments import Context
+from gpudx.lab.experiments import Context, between_fences
 from gpudx.model.how import How
 
 ID = "other-number"
@@ -26,7 +26,7 @@ def variants(context: Context) -> tuple[str, ...]:
 
 
 def how(context: Context) -> How:
-    return context.how.under({VARIABLE: context.numbers[int(context.variant or 1) - 1]})
+    return between_fences(context.how.under({VARIABLE: context.numbers[int(context.variant or 1) - 1]}), context.turn)
 
 
 def did(context: Context) -> str:
