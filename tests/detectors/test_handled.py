@@ -194,3 +194,23 @@ def test_a_launch_without_its_argument_follows(world: Make, look: Look, status: 
     process.launch(kernel, (1024,), status=status)
     (finding,) = [one for one in look(process, "exit", exit_code=1) if one.id == "ignored-error" and "clSetKernelArg" in one.message]
     assert ("1 later call failed because of it: clEnqueueNDRangeKernel" in finding.message) == follows
+
+
+@pytest.mark.parametrize(("again", "told"), [("before", False), ("after", True)])
+def test_a_refused_write_that_is_made_with_less(world: Make, look: Look, again: str, told: bool) -> None:
+    """A later write deals with it only if nothing has read the old content by then."""
+    one = Summing(world)
+    kernel = one.process.kernel("scale", [OUT])
+    one.process.set_arg(kernel, 0, one.target)
+    write = {"queue": one.process.queue, "buffer": one.target, "blocking": 1}
+    one.process.call("clEnqueueWriteBuffer", **write, size=4096)
+    one.process.call("clEnqueueWriteBuffer", **write, size=8192, status=VALUE)
+    if again == "before":
+        one.process.call("clEnqueueWriteBuffer", **write, size=2048)
+    one.process.launch(kernel, (1024,))
+    one.reads()
+    one.process.call("clEnqueueWriteBuffer", **write, size=2048)
+    one.process.launch(kernel, (512,))
+    one.reads()
+    one.ends()
+    assert ("ignored-error" in serious(look(one.process))) == told

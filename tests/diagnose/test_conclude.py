@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpudx.investigate.agreement import agreed
-from gpudx.investigate.conclude import _that_matter, _without_echoes, _without_effect, conclude
+from gpudx.investigate.conclude import _before_numbers, _that_matter, _without_echoes, _without_effect, conclude
 from gpudx.lab.poisoned import UNLIKE
 from gpudx.model import Access, Case, Diagnosis, Evidence, Finding, Guilty, Investigation, Outcome, Trial
 from gpudx.report.outline import verdict
@@ -31,6 +31,14 @@ def test_two_instruments_that_speak_of_one_kernel_confirm_the_reason() -> None:
 def test_what_only_says_that_it_happened_is_left_out_beside_why() -> None:
     assert _without_echoes([BOUNDS, NULL]) == [NULL]
     assert _without_echoes([entry("out-of-bounds-access", "likely", None), NULL]) == [NULL]
+
+
+@pytest.mark.parametrize(("launch", "first"), [(7, "arguments-overlap"), (12, "not-a-number")])
+def test_a_cause_in_an_earlier_launch_comes_before_the_nan_that_follows_from_it(launch: int, first: str) -> None:
+    nan, overlap = entry("not-a-number", "likely", "score"), entry("arguments-overlap", "likely", "mean", observed=False)
+    nan = replace(nan, guilty=replace(nan.guilty, launch=9))  # type: ignore[type-var]
+    overlap = replace(overlap, guilty=replace(overlap.guilty, launch=launch))  # type: ignore[type-var]
+    assert [one.cause for one in _before_numbers([nan, overlap])][0] == first
 
 
 def test_a_second_fault_in_another_kernel_stays() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors._groups import groups
-from gpudx.detectors._handled import copy_dealt_with, launch_dealt_with
+from gpudx.detectors._handled import copy_dealt_with, first_read, launch_dealt_with
 from gpudx.facts import CallInfo, Facts
 
 I64 = NDArray[np.int64]
@@ -161,13 +161,16 @@ class Failures:
         return f"the kernel was launched anyway (call {launch + 1})"
 
     def _went_on(self, failure: Failure) -> str:
-        """A refused command, and then other commands in the same queue without one that did the same and succeeded."""
+        """A refused command, and then other commands in the same queue without one that did the same and succeeded, before something
+        read what is missing."""
         later = self._commands_after(failure)
         if not len(later) or self._replaces(failure, int(later[0])) or self.dealt_with(failure):
             return ""
         trace = self._facts.trace
         same = later[trace.call[later] == failure.info.number]
         same = same[trace.column("status", same) == 0]
+        if failure.info.does in ("copy", "fill") and (read := first_read(self._facts, failure.position)) is not None:
+            same = same[same < read]
         for name, value in {**failure.handles, **self._starts(failure)}.items():
             same = same[trace.field(failure.info, name, same) == value]
         return (

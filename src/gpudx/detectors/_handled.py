@@ -124,6 +124,18 @@ def copy_dealt_with(facts: Facts, position: int) -> bool:
     return span is not None and _is_read_again(facts, position, *span)
 
 
+def first_read(facts: Facts, position: int) -> int | None:
+    """The first command that reads memory which a refused copy or fill should have written."""
+    info = facts.trace.info(position)
+    span = _span(facts, position, info.writes) if info.writes and not info.maps else None
+    if span is None:
+        return None
+    table, (root, begin, end) = uses(facts), span
+    later = table[(table["object"] == root) & (table["position"] > position) & ((table["how"] & READ) != 0)]
+    later = later[(later["begin"] < np.uint64(end)) & (later["end"] > np.uint64(begin))]
+    return int(later["position"][0]) if len(later) else None
+
+
 def _span(facts: Facts, position: int, text: str) -> tuple[int, int, int] | None:
     """The object whose memory it is (a row), and the bytes in it."""
     match, words = RANGE.fullmatch(text), facts.trace.record(position)

@@ -101,7 +101,16 @@ def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
     if state.symptom in IF_IT_MATTERS:
         kept = _that_matter if state.symptom == "no failure" else _without_effect
         told = list(kept(told, state.trials))
-    return tuple(_earliest_first(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank)))
+    return tuple(_before_numbers(_earliest_first(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank))))
+
+
+def _before_numbers(ranked: list[Diagnosis]) -> list[Diagnosis]:
+    """A NaN is computed from what earlier launches left behind: a cause of as much weight in one of those comes before it."""
+    first = ranked[0] if ranked else None
+    if first is None or first.cause != NOT_A_NUMBER:
+        return ranked
+    earlier = [one for one in ranked if one.status == first.status and tells(one.cause) == "why" and _launch_of(one) < _launch_of(first)]
+    return [*earlier, *(one for one in ranked if one not in earlier)]
 
 
 def _earliest_first(ranked: list[Diagnosis]) -> list[Diagnosis]:
@@ -126,7 +135,7 @@ def _launch_of(entry: Diagnosis) -> int:
     return entry.guilty.launch if entry.guilty and entry.guilty.launch is not None else 1 << 62
 
 
-OVERFLOW = "index-overflow"
+OVERFLOW, NOT_A_NUMBER = "index-overflow", "not-a-number"
 FAR = (
     "This launch faulted, far from the end of its buffers, and the product of its sizes exceeds 2^31; its index is not "
     "shown to be 32 bits wide."
