@@ -38,7 +38,7 @@ def test_a_cause_in_an_earlier_launch_comes_before_the_nan_that_follows_from_it(
     nan, overlap = entry("not-a-number", "likely", "score"), entry("arguments-overlap", "likely", "mean", observed=False)
     nan = replace(nan, guilty=replace(nan.guilty, launch=9))  # type: ignore[type-var]
     overlap = replace(overlap, guilty=replace(overlap.guilty, launch=launch))  # type: ignore[type-var]
-    assert [one.cause for one in _before_numbers([nan, overlap])][0] == first
+    assert _before_numbers([nan, overlap])[0].cause == first
 
 
 def test_a_second_fault_in_another_kernel_stays() -> None:

@@ -18,7 +18,7 @@ VARIABLE = "GPUDX_EXCHANGE"  # native/opencl/exchange.h
 def missing(context: Context) -> str | None:
     if "opencl" not in context.apis:
         return "the program makes no OpenCL calls"
-    return None if context.exchanges else "no kernel has two arguments of the same type with different values"
+    return None if context.exchanges else "no kernel has two arguments of the same type with different values, or no run failed by a check of results"
 
 
 def variants(context: Context) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ VARIABLE = "GPUDX_OTHER_NUMBER"  # native/opencl/numbers.h
 def missing(context: Context) -> str | None:
     if "opencl" not in context.apis:
         return "the program makes no OpenCL calls"
-    return None if context.numbers else "no kernel has an argument that is a number"
+    return None if context.numbers else "no kernel is passed a number, or no run failed by a check of results"
 
 
 def variants(context: Context) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ VARIABLE = "GPUDX_REDIRECT"  # native/opencl/redirect.h
 def missing(context: Context) -> str | None:
     if "opencl" not in context.apis:
         return "the program makes no OpenCL calls"
-    return None if context.redirects else "no transfer could be meant for another buffer, direction or row pitch"
+    return None if context.redirects else "no transfer could be meant for another buffer, direction or row pitch, or no run failed by a check of results"
 
 
 def variants(context: Context) -> tuple[str, ...]:
