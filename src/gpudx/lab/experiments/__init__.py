@@ -42,6 +42,7 @@ from gpudx.model import Asked
 from gpudx.model.how import Fence, How
 
 PLAIN = "recorded"
+UNCHECKED = "no run failed by a check of results"
 VARIANT = ":"  # between an experiment and its variant
 
 

@@ -7,7 +7,7 @@ fails, this says nothing about other places. With a variant, another word is cha
 from __future__ import annotations
 
 from gpudx.lab import edited
-from gpudx.lab.experiments import Context, between_fences
+from gpudx.lab.experiments import UNCHECKED, Context, between_fences
 from gpudx.model.how import How
 
 ID = "edited-kernel"
@@ -18,7 +18,7 @@ CHANGES_PROGRAM = True
 def missing(context: Context) -> str | None:
     if "opencl" not in context.apis:
         return "the program makes no OpenCL calls"
-    return None if context.edits else "no source of a kernel is recorded, or no run failed by a check of results"
+    return None if context.edits else f"no source of a kernel is recorded, or {UNCHECKED}"
 
 
 def variants(context: Context) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ about other arguments. With a variant, another pair is swapped.
 
 from __future__ import annotations
 
-from gpudx.lab.experiments import Context
+from gpudx.lab.experiments import UNCHECKED, Context
 from gpudx.model.how import How
 
 ID = "exchanged"
@@ -18,7 +18,7 @@ VARIABLE = "GPUDX_EXCHANGE"  # native/opencl/exchange.h
 def missing(context: Context) -> str | None:
     if "opencl" not in context.apis:
         return "the program makes no OpenCL calls"
-    return None if context.exchanges else "no kernel has two arguments of the same type with different values, or no run failed by a check of results"
+    return None if context.exchanges else f"no kernel has two arguments of the same type with different values, or {UNCHECKED}"
 
 
 def variants(context: Context) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ still fails, this says nothing about other numbers. With a variant, another numb
 
 from __future__ import annotations
 
-from gpudx.lab.experiments import Context, between_fences
+from gpudx.lab.experiments import UNCHECKED, Context, between_fences
 from gpudx.model.how import How
 
 ID = "other-number"
@@ -18,7 +18,7 @@ VARIABLE = "GPUDX_OTHER_NUMBER"  # native/opencl/numbers.h
 def missing(context: Context) -> str | None:
     if "opencl" not in context.apis:
         return "the program makes no OpenCL calls"
-    return None if context.numbers else "no kernel is passed a number, or no run failed by a check of results"
+    return None if context.numbers else f"no kernel is passed a number, or {UNCHECKED}"
 
 
 def variants(context: Context) -> tuple[str, ...]:

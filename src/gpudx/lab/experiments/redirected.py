@@ -6,7 +6,7 @@ calls, nor about other buffers and pitches. With a variant, another change is ma
 
 from __future__ import annotations
 
-from gpudx.lab.experiments import Context
+from gpudx.lab.experiments import UNCHECKED, Context
 from gpudx.model.how import How
 
 ID = "redirected"
@@ -18,7 +18,7 @@ VARIABLE = "GPUDX_REDIRECT"  # native/opencl/redirect.h
 def missing(context: Context) -> str | None:
     if "opencl" not in context.apis:
         return "the program makes no OpenCL calls"
-    return None if context.redirects else "no transfer could be meant for another buffer, direction or row pitch, or no run failed by a check of results"
+    return None if context.redirects else f"no transfer could be meant for another buffer, direction or row pitch, or {UNCHECKED}"
 
 
 def variants(context: Context) -> tuple[str, ...]:
