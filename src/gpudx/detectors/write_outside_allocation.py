@@ -69,10 +69,11 @@ def _finding(facts: Facts, damage: Damage) -> Finding:
     alone = len(running) == 1 and _was_waited_for(facts, damage) and not _moved(facts, damage)
     certain = only is not None and window is None and (alone or not _by_address(facts, only))
     site = facts.sites.at(only.position, argument=only.argument) if only else None
+    written = _in_elements(facts, damage, only) if only else damage
     return Finding(
         id=ID,
         severity="error",
-        message=_message(facts, damage, hits, only, certain),
+        message=_message(facts, written, hits, only, certain),
         evidence=(
             *_seen(facts, damage, label),
             *(_told(facts, one, label) for one in hits[:SHOWN]),
@@ -92,13 +93,25 @@ def _finding(facts: Facts, damage: Damage) -> Finding:
         attribution="this" if certain else "probable" if only else "unknown",
         because=CERTAIN if certain else PROBABLE if only else UNKNOWN,
         access=Access(
-            address=block.address + damage.offset if block.address else None,
+            address=block.address + written.offset if block.address else None,
             kind="write",
-            width=damage.bytes,
-            offset=damage.offset,
+            width=written.bytes,
+            offset=written.offset,
             seen_by="fence",
         ),
     )
+
+
+def _in_elements(facts: Facts, damage: Damage, only: Given) -> Damage:
+    """The whole elements that a kernel wrote: a byte of one that equals the pattern's looks unwritten."""
+    row = facts.launches.at_position(only.position)
+    info = facts.launches.info(row) if row is not None else None
+    declared = info.args.get(only.argument) if info else None
+    element = declared.element if declared and declared.element else 1
+    begin, size = damage.offset // element * element, damage.block.size
+    begin = max(begin, size) if damage.offset >= size else begin
+    end = -(-(damage.offset + damage.bytes) // element) * element
+    return replace(damage, offset=begin, bytes=end - begin)
 
 
 # ---- who may have been it ----
