@@ -29,6 +29,7 @@ def run(opencl: OpenCL, mode: str) -> Recorded:
     return opencl.run("polled", mode, until=polls, GPUDX_CRUMBS="all")
 
 
+@pytest.mark.pocl("beside Intel's own threads, nothing is said of the loop")
 @pytest.mark.parametrize("mode", ["mapped", "elsewhere"])
 def test_a_loop_on_mapped_memory_is_named(opencl: OpenCL, mode: str) -> None:
     found = run(opencl, mode)
