@@ -35,16 +35,22 @@ def only_reads(source: str, kernel: str, parameter: str) -> bool:
     return len(bodies) == 1 and bodies[0] is not None and _loads_only(bodies[0], parameter)
 
 
-def computes_with(source: str, kernel: str, parameter: str) -> bool:
-    """True: the kernel surely adds, multiplies, divides or compares this number, and never asks for single bits of it."""
+def _body_without_macros(source: str, kernel: str, parameter: str) -> list[str] | None:
+    """The words of a kernel that is defined once; None where a macro has a parameter's name in it."""
     text = bare(source)
     if any(re.search(rf"\b{re.escape(parameter)}\b", line) for line in DIRECTIVE.findall(text)):
-        return False
+        return None
     tokens = TOKEN.findall(DIRECTIVE.sub(" ", text))
     bodies = [_body(tokens, at) for at in _definitions(tokens, kernel)]
-    if len(bodies) != 1 or bodies[0] is None:
+    return bodies[0] if len(bodies) == 1 else None
+
+
+def computes_with(source: str, kernel: str, parameter: str) -> bool:
+    """True: the kernel surely adds, multiplies, divides or compares this number, and never asks for single bits of it."""
+    found = _body_without_macros(source, kernel, parameter)
+    if found is None:
         return False
-    body = ["{", *bodies[0], "}"]
+    body = ["{", *found, "}"]
     uses = [at for at, token in enumerate(body) if token == parameter]
     of_bits = any({body[at - 1], body[at + 1]} & OF_BITS for at in uses)
     return not of_bits and any({body[at - 1], body[at + 1]} & COMPUTING or _caller(body, at) in FUNCTIONS for at in uses)
@@ -64,14 +70,8 @@ def _caller(body: list[str], at: int) -> str:
 
 def only_stored(source: str, kernel: str, parameter: str) -> bool:
     """True: this number is only ever a value that is stored, as in `name[index] = number;`, and never says where the kernel works."""
-    text = bare(source)
-    if any(re.search(rf"\b{re.escape(parameter)}\b", line) for line in DIRECTIVE.findall(text)):
-        return False
-    tokens = TOKEN.findall(DIRECTIVE.sub(" ", text))
-    bodies = [_body(tokens, at) for at in _definitions(tokens, kernel)]
-    if len(bodies) != 1 or bodies[0] is None:
-        return False
-    return all(_is_stored(bodies[0], at) for at, token in enumerate(bodies[0]) if token == parameter)
+    body = _body_without_macros(source, kernel, parameter)
+    return body is not None and all(_is_stored(body, at) for at, token in enumerate(body) if token == parameter)
 
 
 def _is_stored(body: list[str], at: int) -> bool:
