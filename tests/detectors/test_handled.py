@@ -51,6 +51,20 @@ class Summing:
         self.process.release(self.target)
 
 
+# ---- programs that test refusals ----
+
+
+@pytest.mark.parametrize(("statuses", "explains"), [((VALUE, KERNEL_ARGS, ARG_SIZE, MISALIGNED), False), ((VALUE, VALUE, VALUE, VALUE), True)])
+def test_a_program_that_provokes_refusals_of_many_kinds(world: Make, look: Look, statuses: tuple[int, ...], explains: bool) -> None:
+    one = Summing(world)
+    for number, status in enumerate(statuses):
+        one.process.call("clEnqueueFillBuffer", queue=one.process.queue, buffer=one.target, size=4096, status=status, caller=0x1000 + 16 * number)
+    one.tries(96, refused=True)
+    one.by("scale")
+    one.reads()
+    assert bool(serious(look(one.process, "exit", exit_code=5))) is explains
+
+
 # ---- launches ----
 
 
@@ -62,6 +76,19 @@ def test_an_autotuner_whose_last_sizes_are_refused(world: Make, look: Look) -> N
             one.reads()
     one.ends()
     assert not serious(look(one.process, "exit", exit_code=1))
+
+
+def test_an_autotuner_that_builds_its_kernel_anew_and_whose_last_sizes_are_refused(world: Make, look: Look) -> None:
+    one = Summing(world)
+    for local, refused in ((64, False), (256, False), (1 << 14, True), (1 << 20, True)):
+        one.process.build(SOURCE)
+        kernel = one.process.kernel("paint", [OUT])
+        one.process.set_arg(kernel, 0, one.target)
+        one.process.launch(kernel, (1024,), (local,), status=WORK_GROUP_SIZE if refused else 0)
+        if not refused:
+            one.reads()
+    one.ends()
+    assert not serious(look(one.process))
 
 
 def test_a_loop_of_sizes_of_which_none_is_taken(world: Make, look: Look) -> None:
