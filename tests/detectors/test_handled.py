@@ -6,7 +6,8 @@ import pytest
 from support.detecting import Look, Make
 from support.synthetic import GLOBAL, LOCAL, Arg, World
 
-from gpudx.model import Finding
+from gpudx.diagnose import diagnose
+from gpudx.model import Finding, Outcome
 
 WORK_GROUP_SIZE, KERNEL_ARGS, VALUE, ARG_INDEX, ARG_SIZE, MISALIGNED = -54, -52, -30, -49, -51, -13
 SOURCE = """
@@ -62,7 +63,10 @@ def test_a_program_that_provokes_refusals_of_many_kinds(world: Make, look: Look,
     one.tries(96, refused=True)
     one.by("scale")
     one.reads()
-    assert bool(serious(look(one.process, "exit", exit_code=5))) is explains
+    one.tries(96, refused=True)  # the last thing that it does
+    found = look(one.process, "exit", exit_code=5)
+    assert bool(serious(found)) is explains
+    assert bool([entry for entry in diagnose(found, Outcome("exit", "")) if entry.status == "likely"]) is explains
 
 
 # ---- launches ----

@@ -28,4 +28,5 @@ def without_provoked(facts: Facts, findings: Sequence[Finding], *, crashed: bool
     numbers = {int(position) + 1 for position in facts.errors.position}
     for finding in findings:
         mine = finding.site is not None and finding.site.number in numbers
-        yield replace(finding, severity="info", certainty="recorded", because=because) if mine else finding
+        noted = replace(finding, severity="info", scope="note", certainty="recorded", symptom=None, because=because)
+        yield noted if mine else finding
