@@ -48,7 +48,7 @@ class Loads:
 
 def loads(text: str, symbol: str) -> Loads | None:
     """None where the kernel is not there, or uses the address of a parameter."""
-    body, name = _body(text, symbol), rf"\b{re.escape(symbol)}_param_(\d+)\b"
+    body, name = body_of(text, symbol), rf"\b{re.escape(symbol)}_param_(\d+)\b"
     found = re.findall(rf"\bld\.param([.:\w]*)\s[^\[;]*\[{name}(?:\+(\d+))?\]", body)
     if not body or len(found) != len(re.findall(name, body)):
         return None
@@ -62,7 +62,7 @@ def _parts(kind: str, parameter: int, byte: int) -> Iterator[tuple[int, int, int
     yield from ((parameter, byte + size * lane, size, words[-1] in ADDRESSES_AS) for lane in range(lanes))
 
 
-def _body(text: str, symbol: str) -> str:
+def body_of(text: str, symbol: str) -> str:
     """Of a kernel, "" where it is not there."""
     found = re.search(rf"\.entry\s+{re.escape(symbol)}\s*\([^)]*\)[^{{;]*\{{(.*?)^\}}", text, re.S | re.M)
     return found[1] if found else ""
@@ -70,7 +70,7 @@ def _body(text: str, symbol: str) -> str:
 
 def roles(text: str, symbol: str) -> Roles | None:
     """None where the kernel is not there, calls functions, or has lines that are not understood."""
-    lines = [bare for line in _body(text, symbol).split("\n") if (bare := without_comment(line).strip())]
+    lines = [bare for line in body_of(text, symbol).split("\n") if (bare := without_comment(line).strip())]
     statements = [(line, statement_of(line)) for line in lines if not line.startswith(".") and not line.endswith(":")]
     if not lines or len(lines) > MOST_LINES or any(one is None or one.op == "call" for _, one in statements):
         return None
