@@ -31,6 +31,25 @@ extern "C" __global__ void labels(const float *scores, const int *label, float *
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) loss[i] = -scores[i * classes + label[i]];
 }
+extern "C" __global__ void loss(const float *scores, const int *label, float *loss, int n, int classes)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const float *mine = scores + (size_t)i * classes;
+    float sum = 0;
+    for (int c = 0; c < classes; c++) sum += expf(mine[c]);
+    loss[i] = logf(sum) - mine[label[i]];
+}
+extern "C" __global__ void table(float **rows, const int *which, float *out)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = rows[which[i]][0];
+}
+extern "C" __global__ void sides(const int *in, int *out)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = in[i] + in[i + 1];
+}
 extern "C" __global__ void wide(const double *in, double *out, size_t n)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -69,9 +88,19 @@ def test_what_is_scaled_by_a_number_of_the_host_is_neither(text: str) -> None:
 
 
 def test_accesses_at_the_own_id(text: str) -> None:
-    found = {one.parameter: one for one in Values(text, "labels").accesses()}
-    assert found[1] == Access(1, "x", 4, 0, 4) and found[2] == Access(2, "x", 4, 0, 4)
-    assert found[0].axis is None
+    values = Values(text, "labels")
+    found = {one.parameter: one for one in values.accesses()}
+    assert found[1] == Access(1, "x", 4, 0, 4, frozenset((1,))) and found[0].axis is None
+    assert values.at_own_id == {1, 2}
+
+
+def test_a_loop_through_other_memory_does_not_hide_the_own_id(text: str) -> None:
+    assert Values(text, "loss").at_own_id == {1, 2}
+
+
+@pytest.mark.parametrize(("kernel", "own"), [("sides", {1}), ("table", set())])
+def test_other_accesses_and_addresses_from_memory(text: str, kernel: str, own: set[int]) -> None:
+    assert Values(text, kernel).at_own_id == own
 
 
 def test_an_index_from_the_other_end_is_not_the_own_id(text: str) -> None:

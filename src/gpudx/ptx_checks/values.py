@@ -6,11 +6,11 @@ Compilers write each value into a register of its own; those of loops are set mo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpudx.ptx_checks.parameters import MOST_LINES, body_of
+from gpudx.ptx_checks.parameters import MOST_LINES, POINTER, body_of
 from gpudx.ptx_checks.statements import REGISTER, Statement, statement_of, without_comment
 
 NUMBER = re.compile(r"-?\d+|0[fd][0-9A-Fa-f]+")
@@ -18,17 +18,26 @@ SPECIAL = re.compile(r"%(ctaid|ntid|tid)\.([xyz])")
 ADDRESS = re.compile(r"\[(%[\w$]+)(?:\+(-?\d+))?\]")
 WIDENING = ("u64", "s64", "b64", "u32", "s32", "b32")
 DEEPEST = 12
+LOADED = -1
+SETS_NOTHING = ("st", "red", "bra", "bar", "ret", "exit")
 
 
 @dataclass(frozen=True)
 class Access:
-    """`parameter`: whose memory; `axis`: at the thread's own global id there, times `step` bytes, from `begin` on. None: not known."""
+    """`parameter`: whose memory; `axis`: at the thread's own global id there, times `step` bytes, from `begin` on. None: not known; `bases`
+    are the parameters that the address may begin with, and LOADED what was loaded from memory."""
 
     parameter: int | None
     axis: str | None
     step: int
     begin: int
     width: int
+    bases: frozenset[int]
+
+    @property
+    def is_own(self) -> bool:
+        """Is it one element at the thread's own id, in one dimension?"""
+        return self.parameter is not None and self.axis == "x" and self.step == self.width and not self.begin
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,7 @@ class Values:
     """Of one kernel; everything is empty where it is not there or too long."""
 
     def __init__(self, text: str, symbol: str) -> None:
+        self._any_parameter = re.compile(rf"\b{re.escape(symbol)}_param_(\d+)\b")
         self._parameter = re.compile(rf"\[{re.escape(symbol)}_param_(\d+)(?:\+0)?\]")
         lines = [without_comment(line).strip() for line in body_of(text, symbol).split("\n")]
         bare = [line for line in lines if line and not line.startswith(".") and not line.endswith(":")]
@@ -55,12 +65,30 @@ class Values:
         """None for a register that is set more than once, or in some threads only."""
         found: dict[str, Statement | None] = {}
         for one in self._statements:
-            if one.op in ("st", "red", "bra", "bar", "ret", "exit"):
-                continue
-            target = one.rest[: one.rest.index("}") + 1] if one.rest.startswith("{") and "}" in one.rest else one.rest.partition(",")[0]
-            for register in REGISTER.findall(target):
+            for register in _targets(one):
                 found[register] = None if register in found or one.when else one
         return found
+
+    @cached_property
+    def _bases(self) -> dict[str, frozenset[int]]:
+        """What each register may be computed from, wherever it is set: parameters, and LOADED for numbers of 64 bits from memory."""
+        found: dict[str, frozenset[int]] = {}
+        changed = True
+        while changed:
+            changed = False
+            for one in self._statements:
+                mine = self._bases_of(one, found)
+                for register in _targets(one):
+                    if not mine <= found.get(register, frozenset()):
+                        found[register], changed = found.get(register, frozenset()) | mine, True
+        return found
+
+    def _bases_of(self, one: Statement, known: Mapping[str, frozenset[int]]) -> frozenset[int]:
+        if one.op in ("ld", "ldu", "atom") and "param" not in one.parts:
+            return frozenset((LOADED,)) if one.step == POINTER else frozenset()
+        if one.op == "ld":
+            return frozenset(int(number) for number in self._any_parameter.findall(one.rest))
+        return frozenset().union(*(known.get(name, frozenset()) for name in REGISTER.findall(one.rest.partition(",")[2])))
 
     def _operands(self, one: Statement) -> list[str]:
         return [part.strip() for part in one.rest.split(",")][1:]
@@ -141,19 +169,29 @@ class Values:
 
     def _access(self, one: Statement) -> Access:
         found = ADDRESS.search(one.rest)
-        unknown = Access(None, None, 0, 0, one.width)
+        bases = self._bases.get(found[1], frozenset()) if found is not None else frozenset((LOADED,))
+        unknown = Access(None, None, 0, 0, one.width, bases)
         if found is None:
             return unknown
         begin = int(found[2] or 0)
         if (alone := self.parameter(found[1])) is not None:
-            return Access(alone, None, 0, begin, one.width)
+            return Access(alone, None, 0, begin, one.width, bases)
         made = self._source(found[1])
         operands = self._operands(made) if made is not None and made.op == "add" else []
         for base, offset in (operands, operands[::-1]) if len(operands) == 2 else ():
             if (parameter := self.parameter(base)) is not None:
                 axis, step = self._scaled(offset)
-                return Access(parameter, axis, step, begin, one.width)
+                return Access(parameter, axis, step, begin, one.width, bases)
         return unknown
+
+    @cached_property
+    def at_own_id(self) -> frozenset[int]:
+        """The parameters whose memory each thread uses at its own global id only; none of them where an address comes from memory alone."""
+        every = list(self.accesses())
+        others = frozenset().union(*(one.bases for one in every if not one.is_own))
+        if any(one.bases == {LOADED} for one in every):
+            return frozenset()
+        return frozenset(one.parameter for one in every if one.is_own and one.parameter is not None) - others
 
     def _scaled(self, register: str) -> tuple[str | None, int]:
         """A global id times a number."""
@@ -172,3 +210,11 @@ class Values:
             if found is not None:
                 coordinates = REGISTER.findall(found[2])[one.parts[0].startswith("a") :]  # the layer of an array comes first
                 yield Sample(self.parameter(found[1]), tuple(coordinates[: int(one.parts[0].strip("ad") or 0)]))
+
+
+def _targets(one: Statement) -> list[str]:
+    """The registers that a statement sets."""
+    if one.op in SETS_NOTHING:
+        return []
+    in_braces = one.rest.startswith("{") and "}" in one.rest
+    return REGISTER.findall(one.rest[: one.rest.index("}") + 1] if in_braces else one.rest.partition(",")[0])
