@@ -275,6 +275,9 @@ def test_labels_of_64_bits_for_a_cuda_kernel_that_reads_32(schema: str, look: Lo
     assert one.severity == "error" and one.site is not None and (one.site.kernel, one.site.argument) == ("loss", 1)
     assert "reads argument 1 as int" in one.message and "as for long" in one.message and "numpy" not in one.steps[0]
     assert any("each thread uses the element" in fact.text for fact in one.evidence)
+    cuda = _labels(schema, tmp_path, 8 * N)
+    cuda.sync(status=700)
+    assert [found.severity for found in _of(look(cuda, "exit", exit_code=1))] == ["warning"], "this faults nowhere"
 
 
 @pytest.mark.parametrize(

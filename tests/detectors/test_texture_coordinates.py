@@ -76,6 +76,8 @@ def test_coordinates_of_the_wrong_kind(schema: str, look: Look, tmp_path: Path, 
     assert f"{'with' if normalized else 'without'} normalized coordinates" in one.message
     assert one.root is not None and one.root.call == "cuTexObjectCreate"
     assert [found.severity for found in of(look(cuda))] == ["warning"]
+    cuda.sync(status=700)
+    assert [found.severity for found in of(look(cuda, "exit", exit_code=1))] == ["warning"], "this faults nowhere"
 
 
 @pytest.mark.parametrize(

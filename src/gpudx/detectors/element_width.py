@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors import Run
+from gpudx.detectors._device_errors import first_report
 from gpudx.facts import Facts
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
@@ -289,7 +290,7 @@ def _finding(facts: Facts, run: Run, row: int, count: int, halved: list[_Given],
     numpy = f" (numpy: `array.astype({NUMPY[kind]})`)" if "python" in os.path.basename(facts.trace.exe) else ""
     names = several([one.label for one in halved])
     uploads = [facts.sites.at(one.uploaded) for one in halved if one.uploaded is not None]
-    failed = run.outcome.kind == "exit"
+    failed = run.outcome.kind == "exit" and first_report(facts) is None  # it makes no access fail
     return Finding(
         id=ID,
         severity="error" if failed else "warning",

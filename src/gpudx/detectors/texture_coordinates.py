@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpudx.detectors import Run
+from gpudx.detectors._device_errors import first_report
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts, backend_module
@@ -120,7 +121,7 @@ def _finding(facts: Facts, run: Run, row: int, texture: int, passes: str, index:
     instead = "divide them by the width and the height" if passes == PIXELS else "multiply them by the width and the height"
     return Finding(
         id=ID,
-        severity="error" if run.outcome.kind == "exit" else "warning",
+        severity="error" if run.outcome.kind == "exit" and first_report(facts) is None else "warning",  # it makes no access fail
         message=(
             f"Kernel {site.kernel} (launch {site.launch}) reads texture {name} at {passes}, but {made.call} (call {made.number}) created "
             f"it {with_or_without} normalized coordinates, for {wanted}: it gets one pixel or the edge again and again."
