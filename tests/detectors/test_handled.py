@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.cuda_world import CudaWorld
 from support.detecting import Look, Make
 from support.synthetic import GLOBAL, LOCAL, Arg, World
 
@@ -245,3 +246,15 @@ def test_a_refused_write_that_is_made_with_less(world: Make, look: Look, again: 
     one.reads()
     one.ends()
     assert ("ignored-error" in serious(look(one.process))) == told
+
+
+@pytest.mark.parametrize(("sizes", "severity"), [([8, 4], "info"), ([], "error")], ids=["memory that nobody used", "arguments not known"])
+def test_a_refused_launch_whose_memory_is_not_known_may_be_missed(schema: str, look: Look, sizes: list[int], severity: str) -> None:
+    cuda = CudaWorld(schema)
+    memory, unused = cuda.alloc(4096), cuda.alloc(4096)
+    cuda.launch(cuda.kernel("_Z5scalePfi", sizes), [unused, 1024][: len(sizes)], block=(2048, 1, 1), status=1)
+    cuda.launch(cuda.kernel("_Z4fillPfi", [8, 4]), [memory, 1024])
+    cuda.sync()
+    cuda.call("cuMemcpyDtoH_v2", dst=0x5000, src=memory, size=4096)
+    (one,) = of(look(cuda, "exit", exit_code=1), "launch-refused")
+    assert one.severity == severity

@@ -77,18 +77,22 @@ def test_a_read_of_fresh_memory_counts_where_its_content_matters(
 
 
 @pytest.mark.parametrize(
-    ("outputs", "runs", "status"),
+    ("outputs", "given", "runs", "status"),
     [
-        (("same", "same", "same"), 3, "inconclusive"),  # padding that the kernel loads and discards
-        (("one", "two", "three"), 3, "confirmed"),
-        (("one", "two", "three"), 1, "likely"),
-        ((), 0, "likely"),
+        (("same", "same", "same"), ("d", "d", "d"), 3, "inconclusive"),  # padding that the kernel loads and discards
+        (("same", "same", "same"), ("", "", ""), 3, "inconclusive"),  # what was read back is not known
+        (("same", "same", "same"), ("d", "e", "f"), 3, "likely"),  # "FAILED", whatever the wrong results are
+        (("one", "two", "three"), ("d", "e", "f"), 3, "confirmed"),
+        (("one", "two", "three"), ("d", "e", "f"), 1, "likely"),
+        ((), (), 0, "likely"),
     ],
 )
-def test_a_read_of_fresh_memory_in_a_program_that_failed(outputs: tuple[str, ...], runs: int, status: str) -> None:
+def test_a_read_of_fresh_memory_in_a_program_that_failed(
+    outputs: tuple[str, ...], given: tuple[str, ...], runs: int, status: str
+) -> None:
     trials = [
-        Trial("poisoned", "reproduced", "exit:1", 0.1, output=output, fresh=fresh, given=output)
-        for fresh, output in zip(UNLIKE * runs, outputs * runs, strict=bool(outputs))
+        Trial("poisoned", "reproduced", "exit:1", 0.1, output=output, fresh=fresh, given=got)
+        for fresh, output, got in zip(UNLIKE * runs, outputs * runs, given * runs, strict=bool(outputs))
     ]
     told = list(_without_effect([entry("read-before-write", "confirmed", "gather"), BOUNDS], trials * runs))
     assert [one.status for one in told] == [status, BOUNDS.status]

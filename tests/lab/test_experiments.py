@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.cuda_world import CudaWorld
 
 from gpudx.causes import every as every_cause
+from gpudx.facts import derive
 from gpudx.investigate import one_run
 from gpudx.lab.experiments import (
     PLAIN,
@@ -29,6 +31,7 @@ from gpudx.lab.experiments import (
     serialised,
     turns,
 )
+from gpudx.model import Case, Outcome
 
 OPENCL = Context(("./app",), {}, apis=frozenset({"opencl"}), threads=8, launches=10, devices=frozenset({"pthread-x"}))
 
@@ -181,3 +184,16 @@ def test_one_processor_gives_the_others_back() -> None:
     with one_processor.around(OPENCL):
         assert len(os.sched_getaffinity(0)) == 1
     assert os.sched_getaffinity(0) == allowed
+
+
+def test_kernels_of_graphs_are_looked_into_too(schema: str, tmp_path: Path) -> None:
+    """A graph that was made node by node: no call of the program launches a kernel by itself."""
+    cuda = CudaWorld(schema)
+    graph = cuda.graph(cuda.kernel("_Z5scalePfi", [8, 4]), [cuda.alloc(4096), 1024])
+    seen = []
+    for launched in (False, True):
+        if launched:
+            cuda.call("cuGraphLaunch", graph_exec=graph, queue=cuda.queue)
+        learned = one_run.learn(Case(("app",), "", "", "", Outcome("exit", "", 1)), [derive(cuda.write(tmp_path / "1-0.gdx"))])
+        seen.append(every()["fenced"].missing(replace(OPENCL, apis=learned.apis, launches=learned.launches)))
+    assert seen == ["the program launches no kernel", None]

@@ -18,8 +18,10 @@ MOST_TRIES = 64  # launches that are compared
 
 def launch_dealt_with(facts: Facts, row: int) -> bool:
     """Was a refused launch only a try? Launches went on without it, or had been taken before while others were refused, and nothing that it
-    should have written was used."""
+    should have written was used. Of a launch without memory that is known, nobody knows what it should have written."""
     launches = facts.launches
+    if not should_write(facts, row):
+        return False
     later = bool(((launches.position > launches.position[row]) & (launches.status == 0)).any())
     return (later or (_tried_otherwise(facts, row) and was_done_before(facts, row))) and not is_missed(facts, row)
 

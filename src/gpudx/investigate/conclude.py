@@ -23,6 +23,7 @@ from gpudx.investigate.uninitialized import (
     depends,
     ends_otherwise,
     is_of_shared,
+    reads_back_by_pattern,
     seems_to_depend,
 )
 from gpudx.investigate.which_memory import ruled_out
@@ -181,6 +182,13 @@ UNCHANGED = (
 )
 
 
+SAME = "What the program printed and returned was the same whatever fresh memory held."
+READ_BACK = (
+    "What the program read back from the device changes with what fresh memory holds, and with nothing else between these runs; it failed in "
+    "the same way each time, so it is not shown that it fails because of this."
+)
+
+
 NOT_SHOWN = (
     "The kernel reported the read; runs with other undefined values do not show that anything depends on it, so the value may be one that "
     "the kernel does not use."
@@ -213,13 +221,16 @@ def _that_matter(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator
 
 def _without_effect(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator[Diagnosis]:
     """A program that failed: the read is confirmed if the outcome depends on it, likely as long as no runs say so, and no cause where they
-    say that it does not."""
+    say that it does not. A program that only says whether its results are right may say the same of all wrong ones: if what it reads back
+    depends on the read, it stays likely."""
     poisoned = observed(trials).get(POISONED)
     for one in told:
         if is_of_shared(one) or one.cause != READS_FRESH or one.status != "confirmed" or depends(trials):
             yield one
+        elif poisoned is not None and poisoned.looks_alike and reads_back_by_pattern(trials):
+            yield replace(one, status="likely", reason=READ_BACK, observed=False)  # what a change of the program shows says more
         elif poisoned is not None and poisoned.looks_alike:
-            yield replace(one, status="inconclusive", reason=UNCHANGED)
+            yield replace(one, status="inconclusive", reason=SAME)
         else:
             yield replace(one, status="likely", reason=FEW_RUNS if seems_to_depend(trials) else UNDECIDED)
 

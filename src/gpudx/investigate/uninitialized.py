@@ -50,6 +50,16 @@ def depends(trials: Sequence[Trial]) -> bool:
     return len(mine) >= PER_PATTERN * len(UNLIKE) and _by_pattern(mine)
 
 
+def reads_back_by_pattern(trials: Sequence[Trial]) -> bool:
+    """Do the bytes that the program read back from devices differ by pattern and by nothing else, with one pattern tried twice?"""
+    mine = [trial for trial in trials if trial.experiment == POISONED]
+    given: dict[str, set[str]] = {}
+    for trial in mine:
+        given.setdefault(trial.fresh, set()).add(trial.given)
+    same = all(len(seen) == 1 and "" not in seen for seen in given.values())
+    return len(mine) >= FIRST and same and len(set().union(*given.values())) > 1
+
+
 def without_unused(trial: Trial, state: Investigation, diagnosis: Sequence[Diagnosis]) -> Trial:
     """A run with other undefined values that ends and prints as a plain run does shows no dependence on them."""
     plain = {(one.ending, one.output) for one in state.trials if one.experiment == "recorded"}
