@@ -20,7 +20,7 @@ def pairs(facts: Facts) -> tuple[str, ...]:
     for function in dict.fromkeys(functions[functions >= 0].tolist()):
         some = np.flatnonzero((functions == function) & (launches.status == 0))
         if len(some):
-            name = launches.name(int(some[0]))
+            name = launches.compiled_name(int(some[0]))
             for rank, first, second in _of_launch(facts, int(some[0])):
                 found[f"{name}:{first}:{second}"] = rank
     return tuple(sorted(found, key=lambda one: found[one]))[:MOST]

@@ -132,7 +132,7 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | No
 def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
     kernel, first, second = one.trials[-1].note.rsplit(":", 2)
     launches = facts.launches
-    row = next((n for n in range(len(launches)) if launches.name(n) == kernel and launches.status[n] == 0), None)
+    row = next((n for n in range(len(launches)) if launches.compiled_name(n) == kernel and launches.status[n] == 0), None)
     if row is None:
         return None
     cause, site = every_cause()[CAUSE], facts.sites.at(int(launches.position[row]), argument=int(first))
@@ -142,9 +142,9 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         cause=CAUSE,
         status="confirmed",
         summary=(
-            f"Arguments {a} and {b} of kernel {kernel} are swapped: the program fails every time, and passes when the two are swapped back."
+            f"Arguments {a} and {b} of kernel {launches.name(row)} are swapped: the program fails every time, and passes when the two are swapped back."
         ),
-        guilty=replace(Guilty.at(site, allocation_of(facts, int(given[int(first)]["object"]))), kernel=kernel),
+        guilty=replace(Guilty.at(site, allocation_of(facts, int(given[int(first)]["object"]))), kernel=launches.name(row)),
         victim=None,
         evidence=(
             Evidence(f"with arguments {first} and {second} swapped: {plural(one.rate.runs, 'run')}, no failure"),

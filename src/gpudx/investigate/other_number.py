@@ -25,7 +25,7 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         return None
     passed, cause = found.passed, every_cause()[CAUSE]
     site = facts.sites.at(int(facts.launches.position[launch]), argument=passed.index)
-    given = f"argument {passed.index} (`{passed.name}`)"
+    given = f"argument {passed.index}" + (f" (`{passed.name}`)" if passed.name else "")
     return Diagnosis(
         cause=CAUSE,
         status="confirmed" if found.derived else "likely",
@@ -43,7 +43,7 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         fix=(
             f"Pass {_text(found.value)} as {given}."
             if found.derived
-            else f"Look at how `{passed.name}` is computed, and at what the kernel takes it for: {_text(found.value)} works.",
+            else f"Look at how {passed.short} is computed, and at what the kernel takes it for: {_text(found.value)} works.",
         ),
         reason=DERIVED if found.derived else OTHERWISE,
         observed=True,
@@ -63,4 +63,4 @@ def _launch(facts: Facts, passed: Passed) -> int | None:
     """The first launch of the kernel that got the number."""
     args, launches = facts.launches.arguments, facts.launches
     rows = args.launch[(args.index == passed.index) & (args.value == np.uint64(passed.bits))]
-    return next((int(row) for row in rows if launches.name(int(row)) == passed.kernel and launches.status[row] == 0), None)
+    return next((int(row) for row in rows if launches.compiled_name(int(row)) == passed.compiled and launches.status[row] == 0), None)

@@ -6,18 +6,18 @@ about other arguments. With a variant, another pair is swapped.
 
 from __future__ import annotations
 
-from gpudx.lab.experiments import UNCHECKED, Context
+from gpudx.lab.experiments import UNCHECKED, Context, needs_gpu_calls
 from gpudx.model.how import How
 
 ID = "exchanged"
 COST = 1.0
 CHANGES_PROGRAM = True
-VARIABLE = "GPUDX_EXCHANGE"  # native/opencl/exchange.h
+VARIABLE = "GPUDX_EXCHANGE"  # native/core/what_if.h
 
 
 def missing(context: Context) -> str | None:
-    if "opencl" not in context.apis:
-        return "the program makes no OpenCL calls"
+    if lacking := needs_gpu_calls(context):
+        return lacking
     return None if context.exchanges else f"no kernel has two arguments of the same type with different values, or {UNCHECKED}"
 
 

@@ -6,18 +6,18 @@ calls, nor about other buffers and pitches. With a variant, another change is ma
 
 from __future__ import annotations
 
-from gpudx.lab.experiments import UNCHECKED, Context
+from gpudx.lab.experiments import UNCHECKED, Context, needs_gpu_calls
 from gpudx.model.how import How
 
 ID = "redirected"
 COST = 1.0
 CHANGES_PROGRAM = True
-VARIABLE = "GPUDX_REDIRECT"  # native/opencl/redirect.h
+VARIABLE = "GPUDX_REDIRECT"  # native/core/what_if.h
 
 
 def missing(context: Context) -> str | None:
-    if "opencl" not in context.apis:
-        return "the program makes no OpenCL calls"
+    if lacking := needs_gpu_calls(context):
+        return lacking
     return None if context.redirects else f"no transfer could be meant for another buffer, direction or row pitch, or {UNCHECKED}"
 
 
