@@ -52,6 +52,9 @@ SUBJECT = re.compile(
     r"|\bmps\b(?! /)|\bSM (?:warp|exception)|graphics +exception|\bacl\b|\bE[EHZ]\d{4}\b|habana|ascend|\bHLO\b|autotun|\b(?:cuew"
     r"|hipew)\b|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b"
     r"|\b(?:iris|radeonsi|radv|anv|crocus|turnip|zink|lavapipe|llvmpipe|rusticl|hasvk|nvk|v3dv|panvk|freedreno)\b|batchbuffer|pocl"
+    r"|^(?:\w+/)?(?:msm|v3d|etnaviv|panfrost|panthor|lima|nouveau|nvc0|nv50|virgl|vc4|asahi|crocus|i915|i965|r600|d3d12|clover) *:"
+    r"|\blibgl\b|\bac_rtld\b|\bpan_bo\w*|nvc0_\w+|\bEE \S+/gallium/|code object|\broc(?:device|memory|virtual|blit|program|kernel"
+    r"|signal|settings)\.cpp|\bhip_\w+\.cpp|scratch for one wave|reducing queue occupancy"
     r"|\bdrm_\w+|\bbuild (?:BLAS|TLAS|BVH)\b|acceleration structure|\brmm\b|rapids|\bcudf\b|(?-i:\bzes?[A-Z]\w{3,})"
     r"|\bkokkos\b|execution plans?\b|\bengine to execute\b|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b|openvino|nnapi"
     rf"|{_ACCELERATORS}",
@@ -225,6 +228,7 @@ CLASSES = (
         "wrong-device-code",
         r"(?:find|found|no) (?:a |any )?compatible (?:kernel|code|binary|image)"
         r"|(?:not |in)compatible (?:with|image|device|gpu|arch\w*|processor|binary|code)|(?:processor|arch\w*|target|isa) mismatch"
+        r"|unsupported code object|code object.{0,120}not supported by"
         r"|unsupported (?:gpu|device|arch\w*|target|compute capability|processor)|(?:gpu|device|arch\w*"
         r"|compute capability|gfx\w+|sm_\d+)\b"
         r".{0,40}\b(?:is |are )?(?:not|no longer) supported|no (?:kernel|device|code|binary"
@@ -249,7 +253,8 @@ CLASSES = (
     ),
     _class(
         "build-failed",
-        r"\bcl(?:Build|Compile|Link)Program\W{1,4}(?:error|fail)|(?:fail\w*|error|unable|could not)\b.{0,60}\b(?:compil\w+"
+        r"\bupload (?:the )?shader|\bselect compute shader"
+        r"|\bcl(?:Build|Compile|Link)Program\W{1,4}(?:error|fail)|(?:fail\w*|error|unable|could not)\b.{0,60}\b(?:compil\w+"
         r"|build\w*|link\w*|jit)\b.{0,60}\b(?:kernel|program"
         r"|module|shader|ptx|code|source"
         r"|pipeline)|(?:compil\w+|build\w*|link\w*)\b.{0,60}\b(?:kernel|program|module|shader|ptx"
@@ -267,7 +272,7 @@ CLASSES = (
         r"|driver|platform|adapter)s?\b"
         r".{0,30}\bnot (?:found|available|present|detected|visible|usable|initiali[sz]ed)|(?:device|gpu|driver|cuda|adapter|platform)s? "
         r"(?:\w+ ){0,2}unavailable|cannot open shared object"
-        rf"|{_FAIL}\b.{{0,40}}\b(?:load|open|find|locate|detect|enumerat\w*|initiali[sz]\w*|init|(?:re)?creat\w*|set ?up"
+        rf"|{_FAIL}\b.{{0,40}}\b(?:load|open|find|locate|detect|retrieve|enumerat\w*|initiali[sz]\w*|init|(?:re)?creat\w*|set ?up"
         rf"|start|access|acquire|get"
         r"|query|select|connect)\b.{0,80}\b(?<![/\\])(?:driver|device(?!s?/)|context|\w*provider|runtime|librar\w+|plugin|backend"
         r"|session|instance|adapter|platform|gpus?|handle|encoder|decoder|rtl|display|\w+\.so\b|\w+\.dll)"
@@ -379,7 +384,8 @@ APIS = tuple(
 _ABOVE = re.compile(r"\bsee (?:the )?(?:\w+ )?(?:cause|trace|error|log|output)s? \(?above", re.IGNORECASE)
 _NOTE = re.compile(r"(?:\S+: )?note: ")  # of a compiler, under its error
 # ROCm's runtime goes on without a tool's library (ROCR-Runtime, os_linux.cpp, LoadLib).
-_TOOL = re.compile(r"LoadLib\(\S+\) failed: ")
+_TOOL = re.compile(r"LoadLib\(\S+\) failed: |Tool lib \"[^\"]+\" failed to load")
+_WARNED = re.compile(r"^\W*(?:[\w()/.:-]+\W+){0,4}?warn(?:ing)?\b", re.IGNORECASE)  # the program's own level
 LOOKED_FOR = ("no-device", "part-missing")
 _THING = re.compile(r"['\"`]([\w+-]{4,60})|\b(lib\w{3,60})")
 _FOUND = re.compile(r"\b(?:found|loaded|opened|using|succeeded)\b", re.IGNORECASE)
@@ -439,7 +445,7 @@ def read(near: Near) -> Iterator[Event]:
         sure=False,
         warning=unrecognised.is_calm(text)
         or bool(_TOOL.match(text))
-        or (kind.kind in LOOKED_FOR and (_found_later(text, near) or no_device.goes_on(text))),
+        or (kind.kind in LOOKED_FOR and (bool(_WARNED.search(text)) or _found_later(text, near) or no_device.goes_on(text))),
     )
 
 

@@ -87,7 +87,7 @@ _DRIVER = re.compile(
     r"|dxgk(?:rnl)?|tegra-\w+|host1x|panfrost|panthor|lima"
     r"|mali\w*|msm\w*|adreno\w*"
     r"|kgsl\w*|Adreno-GSL|asahi|v3d"
-    r"|etnaviv|radeon|vfio[-_]pci|vfio|pcieport|DMAR|AMD-Vi|pvrsrvkm|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*"
+    r"|etnaviv|(?-i:radeon)|vfio[-_]pci|vfio|pcieport|DMAR|AMD-Vi|pvrsrvkm|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*"
     r"|\w*smmu\w*)\b",
     re.IGNORECASE,
 )
@@ -100,11 +100,11 @@ _STACK = re.compile(
 )
 # What lines of a kernel have and others do not: a source in brackets, a PCI or platform address, the time since the start.
 _KERNEL_LOG = re.compile(
-    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]"
+    r"kern(?:el)?\b(?! and userspace)|\[ *\d+\.\d{3,6}\]|^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]"
     r"|\[drm(?![/\w])|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
     r"|[0-9a-f]{6,}\.\w+:|NVRM|\bGSP task|\bPCI (?:device|ROM)\b|/bus/pci/|device BAR\b"
     r"|-GSL|\*\*\* gpu fault"
-    r"|^\s*(?:drmn\d+|nvgpu|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
+    r"|^\s*(?:kfd )?(?:drmn\d+|nvgpu|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
 )
 
 

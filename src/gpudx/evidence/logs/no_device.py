@@ -91,6 +91,7 @@ MARKS = (
     "not accessible for",
     "unknown header type 7f",
     "rock module is not loaded",
+    "incompatible kernel and userspace",
     "found no ",
     "dlopen",
     "dynamic library",
@@ -138,6 +139,7 @@ _PATTERNS = (
         "The device file could not be opened",
     ),
     (r"ROCk module is NOT loaded", "The AMD driver is not loaded"),  # rocminfo
+    (r"Incompatible kernel and userspace", "The kernel driver is too old for ROCm's runtime, which leaves the device out"),
     (
         r"driver not loaded|driver/library version mismatch",
         "The NVIDIA driver does not answer",

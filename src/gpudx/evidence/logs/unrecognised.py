@@ -27,6 +27,7 @@ MARKS = (
     "assert",
     "timeout",
     "timed out",
+    "time out",
     "hang",
     "hung",
     "stuck",
@@ -212,7 +213,7 @@ MARKS = (
 MOST_READ = 4000
 _BAD = re.compile(
     r"(?-i:(?<![a-z])error|Error|ERROR)|fail(?:ed|ure|s|ing)?\b|fatal|(?<!de)fault(?:s|ed|ing)?\b|abort|crash|exception|panic"
-    r"|assert(?:ion)?(?:s|ed)?|time(?:d )?-?out"
+    r"|assert(?:ion)?(?:s|ed)?|time(?:d )?-?out|\b(?:preemption|request|read|write|wait|fence|ring|queue) time out\b"
     r"|\bhangs?\b|\bhanging\b|\bhung\b|\bstuck\b"
     r"|deadlock|corrupt|\binvalid\b|\billegal\b"
     r"|unable to|\bcan(?:not|'t)\b|could(?: not|n't)|not found|denied|killed|violation|out of (?:memory|range|bounds)"
