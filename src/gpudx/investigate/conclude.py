@@ -11,7 +11,7 @@ from gpudx.detectors import hang
 from gpudx.diagnose import entries
 from gpudx.diagnose.instruments import NOT_CHECKED as INSIDE  # said of plain runs: nothing looked inside kernels
 from gpudx.diagnose.judge import ORDER
-from gpudx.investigate import met
+from gpudx.investigate import exchanged, met
 from gpudx.investigate.agreement import GENERAL, agreed, is_unnamed, kernel_of
 from gpudx.investigate.observed import HUNG, PLAIN, observation, observed
 from gpudx.investigate.suspects import best_entries
@@ -45,6 +45,8 @@ def conclude(case: Case, state: Investigation) -> Case:
         mine = [trial for trial in state.trials if trial.experiment == SHARED_MEMORY and trial.outcome == "reproduced"]
         notes = dict.fromkeys(trial.note for trial in mine if trial.note)
         state = replace(state, reason=_with_note(state.reason, " ".join(notes))) if notes else state
+        passed = exchanged.undecided(state.trials)
+        state = replace(state, reason=_with_note(state.reason, passed)) if passed else state
     return replace(
         case,
         diagnosis=told,

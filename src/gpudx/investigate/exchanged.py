@@ -23,6 +23,7 @@ from gpudx.text import plural
 EXPERIMENT, SCALED, REDIRECTED, NUMBER, EDITED = "exchanged", "scaled-offset", "redirected", "other-number", "edited-kernel"
 CAUSE = "argument-order"
 LEAST, WORTH_S = 3, 120.0  # variants of one experiment; time for all of them
+MOST_TOLD = 2  # changes with which it passed; one that passes with more does not check them
 CONTROLS = 10  # further variants, once one passes
 MOST_PLACES, MOST_PASSES = 1, 3  # that a check of results which means something accepts
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
@@ -38,11 +39,14 @@ AGAIN = "whether it still fails without the change"
 
 
 def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str = EXPERIMENT) -> Wanted | None:
-    """Each variant once; one that passes again, and then a plain run, which has to fail again."""
+    """Each variant once; one that passes again at once, and then a plain run, which has to fail again."""
     seen = observed(trials)
     if not _fails_always(seen[PLAIN]):
         return None
     names = _names(runnable, experiment, seen[PLAIN])
+    once = (name for name in (*names, *_names(runnable, REDIRECTED, seen[PLAIN])) if name in seen and _passed_once(seen[name]))
+    if (name := next(once, None)) is not None:
+        return Wanted(name, TWICE, WHY[base(name)])
     if experiment == REDIRECTED and (untried := _untried(names, seen)):
         return untried
     for name in names:
@@ -108,6 +112,23 @@ def _fails_always(plain: Observed) -> bool:
 
 def _passes(one: Observed) -> bool:
     return bool(one.trials) and all(trial.outcome == "passed" for trial in one.trials)
+
+
+def _passed_once(one: Observed) -> bool:
+    """One pass may be chance; a second one follows at once, before other changes use up the time."""
+    return len(one.trials) == 1 and _passes(one)
+
+
+def undecided(trials: Sequence[Trial]) -> str:
+    """A sentence about the changes with which the program passed, where the runs did not suffice to believe one. "" if there is none, or if
+    the program passes with changes that have nothing to do with each other."""
+    seen = observed(trials)
+    passing = [one for name, one in seen.items() if base(name) in FOUND and _passes(one) and not is_weak(base(name), seen)]
+    told = {one.trials[-1].change: one for one in passing if one.trials[-1].change}
+    if not told or len(told) > MOST_TOLD or not _fails_always(seen[PLAIN]):
+        return ""
+    parts = [f"with {change} ({plural(one.rate.runs, 'run')})" for change, one in told.items()]
+    return f"It passed {' and '.join(parts)}."
 
 
 def decided(one: Observed, plain: Observed) -> bool:

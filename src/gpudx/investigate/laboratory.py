@@ -61,6 +61,8 @@ SIMULATED = "oclgrind"
 REFUSALS = "runtime-errors"  # looks for calls that the runtime refuses without a driver's call
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
+PATIENCE_WITH_CHANGE = 5  # the same of a changed program
+LEAST_OF_CHANGE_S = 4.0
 INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
 LOOKING_INSIDE = frozenset({"checked", "checked-loops", "checked-numbers", "fenced", "low-fenced"})  # experiments inside kernels
 NOTHING = ("not reached", "tool missing")  # such runs may have no case
@@ -198,13 +200,17 @@ class Laboratory:
         job = self.job(experiment, state)
         made = self.make(job, self.folder / name, state)
         case = _counted(made.case, experiment, self.folder / name)
-        if not made.looks_inside or not (made.hung or self.ends):  # one that an instrument slowed down is better than none
+        module = every()[base(experiment)]
+        other = _is_of_another_program(module)  # how long that takes says nothing of this one
+        if not other and (not made.looks_inside or not (made.hung or self.ends)):  # slowed down by an instrument is better than none
             self._learn_patience(made.duration_s, made.quiet_s)
-        self.ends = self.ends or not (made.looks_inside or made.hung)
+        self.ends = self.ends or not (other or made.looks_inside or made.hung)
         if experiment == PLAIN:
             self.context = with_learned(self.context, made.learned)
         trial = replace(trial_of(case, experiment, name, state, made.idle), output=made.output, fresh=made.fresh)
-        if trial.outcome == "passed" and _is_of_another_program(every()[base(experiment)]) and self._prints_nan(name):
+        if hasattr(module, "changed"):
+            trial = replace(trial, change=module.changed(job.context))
+        if trial.outcome == "passed" and other and self._prints_nan(name):
             trial = replace(trial, outcome="reproduced")  # `error > limit` is false for a NaN: that is no pass
         trial = uninitialized.without_unused(trial, state, case.diagnosis)
         if made.fresh:
@@ -220,7 +226,6 @@ class Laboratory:
             case, trial = _with_entry(entry, case, trial, made.facts)
         case, trial = _with_entry(which_memory.named(state, trial, made.facts), case, trial, made.facts)
         case, trial = _with_entry(freed_early.entry(state.trials, trial, case), case, trial, made.facts)
-        module = every()[base(experiment)]
         return case, trial if made.idle else at_sites.counted(trial, case, module, job.context, state), made
 
     def _prints_nan(self, name: str) -> bool:
@@ -241,8 +246,8 @@ class Laboratory:
             context,
             launch=_faulting_launch(state),
             stacks=_wants_lines(context, experiment, state),
-            patience_s=self._longer() if _asks_for_time(experiment, state) else self._patience(),
-            inside_s=self.context.how.timeout or max(self._patience(), INSTRUMENT_PATIENCE_S),
+            patience_s=self._longer() if _asks_for_time(experiment, state) else self._patience(experiment),
+            inside_s=self.context.how.timeout or max(self._patience(experiment), INSTRUMENT_PATIENCE_S),
             still_s=self._stillness(experiment, state),
             left_s=self.budget_s - self.elapsed(),
             is_first=not state.trials,
@@ -253,11 +258,16 @@ class Laboratory:
         """Make a run, in `folder`."""
         return make(job, folder)
 
-    def _patience(self) -> float:
-        """After so many seconds a run hangs. Before a run has ended by itself, only the user can say."""
+    def _patience(self, experiment: str = PLAIN) -> float:
+        """After so many seconds a run hangs. Before a run has ended by itself, only the user can say. A changed program that takes much
+        longer than the program itself does not pass: it gets little."""
         given = self.context.how.timeout
         if given:
             return given
+        module = every()[base(experiment)]
+        if self.longest and getattr(module, "CHANGES_PROGRAM", False):
+            least = LEAST_PATIENCE_S if getattr(module, "EDITS_KERNELS", False) else LEAST_OF_CHANGE_S
+            return max(least, PATIENCE_WITH_CHANGE * self.longest)
         first = max(LEAST_PATIENCE_S, FIRST_PATIENCE * self.budget_s)
         return max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else first
 

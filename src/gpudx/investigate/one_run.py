@@ -18,7 +18,7 @@ from gpudx.facts import Facts, copy_offsets, exchangeable, other_numbers, redire
 from gpudx.facts.allocated import freed_before
 from gpudx.facts.kernel_sources import kernels_of_launches, of_launches
 from gpudx.facts.parts import can_be_apart
-from gpudx.investigate import standstill, which_memory
+from gpudx.investigate import redirected, standstill, which_memory
 from gpudx.investigate.loop import OutOfTime
 from gpudx.kernel_checks.word_changes import Change, changes
 from gpudx.lab import at_sites, criteria
@@ -68,6 +68,7 @@ class Learned:
     offsets: tuple[str, ...]
     exchanges: tuple[str, ...]
     redirects: tuple[str, ...]
+    redirected: tuple[str, ...]
     has_lines: bool
     numbers: tuple[str, ...]
     edits: tuple[Change, ...]
@@ -176,6 +177,7 @@ def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
         offsets=next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
         exchanges=next(filter(None, map(exchangeable.pairs, failing)), ()),
         redirects=next(filter(None, map(redirects.wishes, failing)), ()),
+        redirected=next(filter(None, map(redirected.words, failing)), ()),
         has_lines=bool(failing) and all(map(redirects.has_lines, failing)),
         numbers=next(filter(None, (one.wishes for one in map(other_numbers.OtherNumbers, failing))), ()),
         edits=next(filter(None, map(changes, map(kernels_of_launches, failing))), ()),
@@ -191,6 +193,7 @@ def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
 
 def with_learned(context: Context, learned: Learned) -> Context:
     """What is known of the program after one more plain run."""
+    known = context.has_lines or not learned.redirects
     return replace(
         context,
         apis=context.apis | learned.apis,
@@ -204,7 +207,8 @@ def with_learned(context: Context, learned: Learned) -> Context:
         transfers=context.transfers or learned.transfers,
         offsets=context.offsets or learned.offsets,
         exchanges=context.exchanges or learned.exchanges,
-        redirects=context.redirects if context.has_lines else learned.redirects or context.redirects,
+        redirects=context.redirects if known else learned.redirects,
+        redirected=context.redirected if known else learned.redirected,
         has_lines=context.has_lines or learned.has_lines,
         numbers=context.numbers or learned.numbers,
         edits=context.edits or learned.edits,

@@ -29,8 +29,7 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         return None
     position = _shown(facts, change)
     site = _site(facts, change, position)
-    says = {MEMORY_KIND: _memory, EXCHANGE: _direction, ARGUMENT: _argument}.get(change.kind, _pitch)
-    cause, summary, done, fix = says(facts, change, site)
+    cause, summary, done, fix = SAYS.get(change.kind, _pitch)(facts, change, site)
     memory = change.others[-1][0] if change.others else -1
     return Diagnosis(
         cause=cause,
@@ -72,6 +71,17 @@ def beside(facts: Facts, entry: Diagnosis, one: Observed, rivals: Collection[str
     return replace(entry, status="likely", reason=NOT_ALONE, evidence=evidence)
 
 
+def words(facts: Facts) -> tuple[str, ...]:
+    """Of each change, in the order of redirects(facts): "source and destination exchanged at clEnqueueCopyBuffer (call 9, app.c:12)"."""
+    return tuple(_in_words(facts, change) for change in redirects(facts))
+
+
+def _in_words(facts: Facts, change: Redirect) -> str:
+    site = facts.sites.at(_shown(facts, change))
+    done = SAYS.get(change.kind, _pitch)(facts, change, site)[2]
+    return f"{done} at {site.call} (call {site.number}{_place(change)})"
+
+
 def _is_another(other: Redirect, change: Redirect) -> bool:
     """Is it a change of other calls? Not where the calls of one are some of those of the other."""
     mine, theirs = set(change.group.positions), set(other.group.positions)
@@ -79,10 +89,7 @@ def _is_another(other: Redirect, change: Redirect) -> bool:
 
 
 def _instead(facts: Facts, other: Redirect) -> Evidence:
-    position = _shown(facts, other)
-    site = facts.sites.at(position)
-    done = {MEMORY_KIND: _memory, EXCHANGE: _direction, ARGUMENT: _argument}.get(other.kind, _pitch)(facts, other, site)[2]
-    return Evidence(f"it also passes with {done} at {site.call} (call {site.number}){_place(other)}", (site.number,))
+    return Evidence(f"it also passes with {_in_words(facts, other)}", (_shown(facts, other) + 1,))
 
 
 def _made(facts: Facts, obj: int) -> Evidence:
@@ -175,3 +182,6 @@ def _pitch(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, s
     told = f"{_calls(site, change)} {word} {given}; the program fails every time, and passes with {wanted}"
     fix = f"Pass {wanted} bytes, the distance from one row to the next, as {name}." if pitch.wanted else f"Pass 0 as {name}."
     return HOST_PITCH if pitch.name in HOST else PITCH, told, f"a {name} of {pitch.wanted:,} bytes", fix
+
+
+SAYS = {MEMORY_KIND: _memory, EXCHANGE: _direction, ARGUMENT: _argument}

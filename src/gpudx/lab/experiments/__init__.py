@@ -20,7 +20,9 @@ and, where it needs them:
     AGAINST             the experiment that its rate is compared with, where that is not the plain runs
     OUTPUT_COUNTS       in a program that never fails, a run that prints something else than all plain runs counts as a failure
     CHANGES_PROGRAM     it runs another program, so to speak: what is found in its runs is no fault of the user's
+    EDITS_KERNELS       what it changes is the source of kernels, which are compiled again
     did(context)        what it does to this program, for people
+    changed(context)    what it changes of this program, in words that follow "with"
 
 Runs of experiments that change nothing but a setting belong into one file with ROWS: sanitizers, runtimes, fences, waits, order.
 """
@@ -93,6 +95,7 @@ class Context:
     edges: tuple[str, ...] = ()  # of all order findings: what orders their two operations at every occurrence
     exchanges: tuple[str, ...] = ()  # arguments that may be in each other's place: "kernel:1:2"
     redirects: tuple[str, ...] = ()  # other buffers, directions and pitches of calls: "clEnqueueReadBuffer=4=0:3>2"
+    redirected: tuple[str, ...] = ()  # the same in words
     has_lines: bool = False  # those were found with the line of every call known
     offsets: tuple[str, ...] = ()  # of copies, that may be in elements: "b:1024:2048:4"
     numbers: tuple[str, ...] = ()  # that kernels may have been meant to get: "kernel:1:4:5"

@@ -12,7 +12,7 @@ from gpudx.model.how import How
 
 ID = "edited-kernel"
 COST = 1.0
-CHANGES_PROGRAM = True
+CHANGES_PROGRAM = EDITS_KERNELS = True
 
 
 def missing(context: Context) -> str | None:
@@ -32,3 +32,9 @@ def how(context: Context) -> How:
 
 def did(context: Context) -> str:
     return str(context.edits[int(context.variant or 1) - 1])
+
+
+def changed(context: Context) -> str:
+    """ "`i + 1` instead of `i` in line 4 of a kernel's source"."""
+    one = context.edits[int(context.variant or 1) - 1]
+    return f"`{one.after}` instead of `{one.before.strip()}` in line {one.line} of {f'kernel {one.kernel}' if one.kernel else 'the kernels'}"

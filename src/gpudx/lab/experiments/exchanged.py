@@ -32,3 +32,9 @@ def how(context: Context) -> How:
 def did(context: Context) -> str:
     """ "apply_scale:1:2": which arguments of which kernel."""
     return context.exchanges[int(context.variant or 1) - 1]
+
+
+def changed(context: Context) -> str:
+    """ "arguments 1 and 2 of kernel apply_scale swapped"."""
+    kernel, first, second = did(context).rsplit(":", 2)
+    return f"arguments {first} and {second} of kernel {kernel} swapped"

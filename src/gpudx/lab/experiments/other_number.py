@@ -32,3 +32,9 @@ def how(context: Context) -> How:
 def did(context: Context) -> str:
     """ "gemv:4:4:5": which argument of which kernel, and the two numbers in hexadecimal."""
     return context.numbers[int(context.variant or 1) - 1]
+
+
+def changed(context: Context) -> str:
+    """ "0x5 instead of 0x4 as argument 4 of kernel gemv"."""
+    kernel, index, given, other = did(context).rsplit(":", 3)
+    return f"0x{other} instead of 0x{given} as argument {index} of kernel {kernel}"

@@ -32,3 +32,8 @@ def how(context: Context) -> How:
 def did(context: Context) -> str:
     """ "clEnqueueReadBuffer=4=0:3>2": which calls, and what they use instead."""
     return context.redirects[int(context.variant or 1) - 1]
+
+
+def changed(context: Context) -> str:
+    """ "source and destination exchanged at clEnqueueCopyBuffer (call 9, app.c:12)"."""
+    return context.redirected[int(context.variant or 1) - 1]
