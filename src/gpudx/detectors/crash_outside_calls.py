@@ -179,7 +179,7 @@ def _last_calls(facts: Facts, tid: int | None) -> Iterator[Evidence]:
     mine = np.flatnonzero(~facts.trace.is_note)
     mine = mine if tid is None else mine[facts.trace.column("tid", mine) == tid]
     if not len(mine):
-        yield Evidence("this thread had made no recorded call: it belongs to the driver, or to the program's own work")
+        yield Evidence("this thread had made no recorded call: it is one of the driver's, or one of the program's that makes no GPU calls")
         return
     last = [int(p) for p in mine[-3:][::-1]]
     names = [f"{facts.trace.info(p).name} (call {p + 1})" for p in last]

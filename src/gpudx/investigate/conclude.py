@@ -14,6 +14,7 @@ from gpudx.diagnose.judge import ORDER
 from gpudx.investigate import exchanged, met
 from gpudx.investigate.agreement import GENERAL, agreed, is_unnamed, kernel_of
 from gpudx.investigate.observed import HUNG, PLAIN, observation, observed
+from gpudx.investigate.prediction import REPORTED, STAYS
 from gpudx.investigate.suspects import best_entries
 from gpudx.investigate.uninitialized import CAUSE as READS_FRESH
 from gpudx.investigate.uninitialized import (
@@ -27,7 +28,8 @@ from gpudx.investigate.uninitialized import (
     seems_to_depend,
 )
 from gpudx.investigate.which_memory import ruled_out
-from gpudx.model import Case, Diagnosis, Evidence, Finding, Investigation, Row, Status, Trial
+from gpudx.lab.experiments import in_words
+from gpudx.model import Case, Cell, Diagnosis, Evidence, Finding, Investigation, Row, Status, Trial
 from gpudx.model.cause_kinds import WHERE
 from gpudx.report.screen import CHECKS
 
@@ -284,33 +286,31 @@ def _judged(state: Investigation, entries: dict[str, Diagnosis]) -> Iterator[Dia
             yield _entry(row, entry or _rival(row))
 
 
-AS_PREDICTED = ", as predicted"
-REPORTED = "the tool reported it"  # prediction.py
-STAYS = f"it still fails{AS_PREDICTED}"
+def _said_by(row: Row, weight: str) -> Iterator[tuple[Cell, Evidence]]:
+    for cell in row.cells:
+        if cell.weight != weight:
+            continue
+        seen = f"{in_words(cell.experiment)}: {cell.observed}"
+        if weight == "against":
+            yield cell, Evidence(f'{seen}, {cell.why}; this cause predicts "{cell.expects}"')
+        elif cell.why == REPORTED:
+            yield cell, Evidence(f"{in_words(cell.experiment)} showed it: {cell.observed}")
+        else:
+            why = "" if cell.why == STAYS else f", {cell.why}"
+            yield cell, Evidence(f"{seen}{why}, as this cause predicts")
 
 
 def _entry(row: Row, entry: Diagnosis) -> Diagnosis:
-    for_, against = (tuple(_evidence(row, weight)) for weight in ("for", "against"))
+    for_, against = (tuple(_said_by(row, weight)) for weight in ("for", "against"))
     counted, not_counted = (against, for_) if row.status == "refuted" else (for_, against)
-    telling = [one for one in counted if not one.text.endswith(STAYS)]  # that it stays under other conditions says little
+    telling = [one for cell, one in counted if cell.why != STAYS]  # that it stays under other conditions says little
     return replace(
         entry,
         status=row.status,
         reason=row.reason,
-        evidence=(*telling, *entry.evidence, *(one for one in counted if one not in telling)),
-        not_counted=(*entry.not_counted, *not_counted),
+        evidence=(*telling, *entry.evidence, *(one for cell, one in counted if cell.why == STAYS)),
+        not_counted=(*entry.not_counted, *(one for _, one in not_counted)),
     )
-
-
-def _evidence(row: Row, weight: str) -> Iterator[Evidence]:
-    for cell in row.cells:
-        if cell.weight == weight:
-            if weight == "for" and cell.why == REPORTED:
-                yield Evidence(f"the experiment `{cell.experiment}` showed it: {cell.observed}")
-                continue
-            seen = f"{cell.experiment}: {cell.observed}, {cell.why}"
-            expected = f'; this cause predicts "{cell.expects}"' if weight == "against" else AS_PREDICTED
-            yield Evidence(seen + expected)
 
 
 def _rival(row: Row) -> Diagnosis:

@@ -12,7 +12,6 @@ from gpudx.facts.kernel_sources import kernels_of_launches
 from gpudx.investigate.observed import Observed
 from gpudx.kernel_checks.word_changes import Change, changes
 from gpudx.model import Access, Diagnosis, Evidence, Guilty
-from gpudx.text import plural
 
 CAUSE = "wrong-expression"
 REASON = (
@@ -38,8 +37,8 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         guilty=Guilty.at(site, None),
         victim=None,
         evidence=(
-            Evidence(f"with `{edit.after}`: {plural(one.rate.runs, 'run')}, no failure"),
-            Evidence(f"as it is: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
+            Evidence(f"with `{edit.after}`: {one.failed}"),
+            Evidence(f"as it is: {plain.failed}"),
         ),
         refutes_if=cause.refutes_if,
         fix=(f"Check `{edit.was}`: with `{edit.after}` in place of `{edit.before.strip()}` the program passes its own check.",),

@@ -168,8 +168,8 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         guilty=replace(Guilty.at(site, allocation_of(facts, int(given[int(first)]["object"]))), kernel=launches.name(row)),
         victim=None,
         evidence=(
-            Evidence(f"with arguments {first} and {second} swapped: {plural(one.rate.runs, 'run')}, no failure"),
-            Evidence(f"as they are: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
+            Evidence(f"with arguments {first} and {second} swapped: {one.failed}"),
+            Evidence(f"as they are: {plain.failed}"),
             *(
                 Evidence(f"argument {_label(given[int(n)], n)} is {_value(facts, given[int(n)])}")
                 for n in (first, second)

@@ -210,7 +210,7 @@ def _race(edge: Observed, plain: Observed, case: Case) -> Diagnosis | None:
         f"The failure is gone in {edge.rate.runs} of {edge.rate.runs} runs in which these two operations are ordered at every "
         f"occurrence. It comes back in plain runs: {_rate(plain)}."
     )
-    proof = Evidence(f"{edge.trials[-1].note}: {plural(edge.rate.runs, 'run')}, no failure")
+    proof = Evidence(f"{edge.trials[-1].note}: {edge.failed}")
     counted = (proof, _plain(edge, plain), *finding.evidence)
     verdict = Verdict(entries.hypothesis(finding), "confirmed", counted, (), reason)
     return replace(entries.of_finding(finding, verdict, None), observed=True)
@@ -220,7 +220,7 @@ def _race_where_met(where: met.Met, plain: Observed, case: Case) -> Diagnosis | 
     found = _race(where.edge, where.without, case)
     if found is None or not where.marks & set(found.findings):
         return None
-    again = f"{where.edge.trials[-1].note}: {plural(where.edge.rate.runs, 'run')} in which they met, no failure"
+    again = f"{where.edge.trials[-1].note}: 0 of {plural(where.edge.rate.runs, 'run')} in which they met failed"
     evidence = (Evidence(met.apart(where, plain)), Evidence(again), *found.evidence[2:])
     return replace(found, reason=met.in_words(where), evidence=evidence)
 
@@ -235,7 +235,7 @@ def _plain(one: Observed, plain: Observed) -> Evidence:
 
 
 def _rate(plain: Observed) -> str:
-    return f"{plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"
+    return f"{plain.failed}"
 
 
 # ---- host memory under transfers ----
@@ -276,7 +276,7 @@ def _host_memory(facts: Facts, line: Transfers, one: Observed, plain: Observed) 
         victim=None,
         evidence=(
             Evidence(
-                f"with the transfer complete when its call returns{how_often}: {plural(one.rate.runs, 'run')}, no failure", (site.number,)
+                f"with the transfer complete when its call returns{how_often}: {one.failed}", (site.number,)
             ),
             _plain(one, plain),
             *_same_pointer(facts, line.positions[0]),
@@ -381,7 +381,7 @@ def _shared_memory(facts: Facts, shared: _Shared, kernels: int, one: Observed, p
         guilty=replace(_guilty(site), kernel=site.kernel, launch=site.launch, argument=argument, allocation=allocation_of(facts, memory)),
         victim=None,
         evidence=(
-            Evidence(f"with a wait after each launch: {plural(one.rate.runs, 'run')}, no failure"),
+            Evidence(f"with a wait after each launch: {one.failed}"),
             _plain(one, plain),
             Evidence(f"{label} is {passed} {site.kernel}, and the host can use it at any time", (site.number,)),
         ),
@@ -416,7 +416,7 @@ def _of_host_function(one: Observed, plain: Observed, processes: Sequence[Facts]
         evidence=(
             Evidence(f"{plural(reused.calls, 'call')} are passed this data", (first.number, again.number)),
             Evidence(f"its first bytes were different when call {again.number} was made", (again.number,)),
-            Evidence(f"with {changed}: {plural(one.rate.runs, 'run')}, no failure"),
+            Evidence(f"with {changed}: {one.failed}"),
             _plain(one, plain),
         ),
         refutes_if=cause.refutes_if,
@@ -449,7 +449,7 @@ def _in_graph(seen: Mapping[str, Observed], processes: Sequence[Facts]) -> Diagn
         guilty=_guilty(site),
         victim=None,
         evidence=(
-            Evidence(f"with a wait after each launch: {plural(one.rate.runs, 'run')}, no failure", (site.number,)),
+            Evidence(f"with a wait after each launch: {one.failed}", (site.number,)),
             _plain(one, plain),
             Evidence("the copy is the only one of the graphs that uses memory of the host", (copy.number,)),
         ),
@@ -482,7 +482,7 @@ def _of_symbol(seen: Mapping[str, Observed], processes: Sequence[Facts]) -> Diag
         guilty=replace(_guilty(launch), kernel=launch.kernel, launch=launch.launch),
         victim=None,
         evidence=(
-            Evidence(f"with a wait after each launch: {plural(one.rate.runs, 'run')}, no failure", (launch.number,)),
+            Evidence(f"with a wait after each launch: {one.failed}", (launch.number,)),
             _plain(one, plain),
             Evidence(f"{copy.call} writes {race.variable}, a variable of the module that {launch.kernel} is in", (copy.number,)),
             Evidence("no event, barrier or host wait orders the two", (launch.number, copy.number)),

@@ -10,7 +10,6 @@ from gpudx.facts.other_numbers import Candidate, OtherNumbers, Passed
 from gpudx.facts.set_arguments import setter
 from gpudx.investigate.observed import Observed
 from gpudx.model import Diagnosis, Evidence, Guilty
-from gpudx.text import plural
 
 CAUSE = "wrong-number"
 GONE = "The failure is gone in every run with the other number"
@@ -36,8 +35,8 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         guilty=Guilty.at(site, None),
         victim=None,
         evidence=(
-            Evidence(f"with {_text(found.value)}: {plural(one.rate.runs, 'run')}, no failure"),
-            Evidence(f"as it is: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
+            Evidence(f"with {_text(found.value)}: {one.failed}"),
+            Evidence(f"as it is: {plain.failed}"),
         ),
         refutes_if=cause.refutes_if,
         fix=(

@@ -38,8 +38,8 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         guilty=Guilty.at(site, allocation_of(facts, memory)),
         victim=None,
         evidence=(
-            Evidence(f"with {done}: {plural(one.rate.runs, 'run')}, no failure", (site.number,)),
-            Evidence(f"as it is: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
+            Evidence(f"with {done}: {one.failed}", (site.number,)),
+            Evidence(f"as it is: {plain.failed}"),
             *(_made(facts, obj) for obj in dict.fromkeys(new for _, new in change.others[:SHOWN])),
         ),
         refutes_if=every_cause()[cause].refutes_if,

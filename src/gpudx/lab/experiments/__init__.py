@@ -32,6 +32,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -45,6 +46,7 @@ from gpudx.model.how import Fence, How
 
 PLAIN = "recorded"
 UNCHECKED = "no run failed by a check of results"
+SENTENCE_END = re.compile(r"[.:;](?: |$)| \(")  # of what an experiment does, without what is in parentheses
 VARIANT = ":"  # between an experiment and its variant
 
 
@@ -139,6 +141,16 @@ class Row(SimpleNamespace):
 
     def __init__(self, module: str, name: str, cost: float, text: str, **more: Any) -> None:
         super().__init__(__name__=module, __doc__=text, ID=name, COST=cost, **more)
+
+
+def in_words(name: str) -> str:
+    """ "experiment `serialised` (waits after each launch)": what it does, by the beginning of its own description."""
+    known = every().get(name.partition(VARIANT)[0])
+    sentence = SENTENCE_END.split(" ".join((known.__doc__ or "").split()) if known else "")[0]
+    does = ", ".join(sentence.split(", ")[: 2 if sentence.startswith("As ") else 1])
+    first = does.partition(" ")[0]
+    does = does if first[1:] != first[1:].lower() else does[:1].lower() + does[1:]
+    return f"experiment `{name}`" + (f" ({does})" if does else "")
 
 
 def needs_gpu_calls(context: Context) -> str | None:
