@@ -22,6 +22,12 @@ def run(output: Path | None, status: int = 1) -> RunResult:
         (b"step 1\nmax error 3.5 at 17\n", "max error 3.5 at 17"),
         (b"app: job.txt: No such file or directory\nself test passed\n", "app: job.txt: No such file or directory"),
         (b"one\ntwo\n\n", "two"),
+        (
+            b'Traceback (most recent call last):\n  File "/home/me/job.py", line 7, in <module>\n    load()\n'
+            b'  File "/usr/lib/python3/json/decoder.py", line 355, in raw_decode\n    raise\nKeyError: 3\n',
+            "KeyError: 3 (job.py:7)",
+        ),
+        (b"terminate called after throwing an instance of 'std::invalid_argument'\n  what():  stoi\n", "std::invalid_argument: stoi"),
         (b"x" * 10_000, "x" * 160),
         (b"\xff\xfe\n", "\ufffd\ufffd"),
         (b"", ""),
@@ -30,6 +36,20 @@ def run(output: Path | None, status: int = 1) -> RunResult:
 def test_the_last_complaint_else_the_last_line(tmp_path: Path, text: bytes, said: str) -> None:
     (tmp_path / "output.txt").write_bytes(text)
     assert outcome(run(tmp_path / "output.txt")).said == said
+
+
+@pytest.mark.parametrize(
+    ("printed", "errors", "said"),
+    [
+        ("self test: passed\n", "option -o was not given\n", "option -o was not given"),
+        ("checksum 17\n", "step 9: quota not reached\nbye\n", "step 9: quota not reached"),
+        ("3 of 9 rows are wrong\n", "loading\nready\n", "3 of 9 rows are wrong"),
+        ("3 of 9 rows are wrong\n", "", "3 of 9 rows are wrong"),
+    ],
+)
+def test_what_it_wrote_to_stderr_comes_first(tmp_path: Path, printed: str, errors: str, said: str) -> None:
+    (tmp_path / "output.txt").write_text(printed + errors)
+    assert outcome(replace(run(tmp_path / "output.txt"), errors_at=len(printed))).said == said
 
 
 def test_nothing_of_programs_that_passed_or_whose_output_was_not_kept(tmp_path: Path) -> None:
