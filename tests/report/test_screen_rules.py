@@ -87,7 +87,7 @@ def test_after_a_passing_investigation_the_user_can_say_what_is_right() -> None:
     clean = replace(FULL, diagnosis=(), findings=())
     ended = investigated(clean, stopped="no fault found", reason="All 3 plain runs passed.", not_run=())
     assert shown(ended)[-1].startswith("  next: gpudx investigate --expect TEXT -- ./app --layers 4")
-    assert height(shown(ended), 80) <= SHORT_ROWS
+    assert len(shown(ended)) <= SHORT_ROWS and height(shown(ended)[:-1], 80) < SHORT_ROWS  # the command is a line of any length
 
 
 def test_without_a_gpu_call_the_next_step_is_to_look_for_drivers() -> None:

@@ -232,17 +232,20 @@ def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
         "next": [f"{INDENT}next: {full(command)}"] if command else [],
     }
     said = clean(case.outcome.said)
+    checked = (("coverage", writer.dimmed(coverage(case, counts=False))),)
     for name, lines in (
         ("coverage", writer.dimmed(" ".join(filter(None, [missing_calls(case), *suppressions(case)])))),
         ("said", [writer.cut(f"{INDENT}the program printed: {said}")] if said else []),
         ("code", _one_line_of_code(place, writer) if place else []),
+        *(checked if case.investigation else ()),  # what is not wrong is the result of an investigation without a cause
         ("more", _more(case, writer, "")),
-        ("coverage", writer.dimmed(coverage(case, counts=False))),
+        *checked,
         ("coverage", writer.dimmed(coverage(case, counts=not case.outcome.passed))),
         ("sentences", _sentences(_headline(case), writer, SHORT_ROWS)),
     ):
         more = parts | {name: lines}
-        parts = more if writer.fits(chain(*more.values()), SHORT_ROWS) else parts
+        told = chain(*(lines for part, lines in more.items() if part != "next"))
+        parts = more if writer.fits(told, SHORT_ROWS - len(parts["next"])) else parts  # a command is one line, however long it is
     return list(chain(*parts.values()))
 
 
@@ -494,7 +497,7 @@ def _after_investigation(case: Case, state: Investigation) -> str:
         return f"{words}   # TEXT: what a correct run prints"
     if _best(case) is None and case.outcome.failed and calls_made(case):
         words = shlex.join(["gpudx", "run", "--keep", "all", "--case", "bad", "--", *_program(case)])
-        return f"{words}   # then --case good with an input, device or revision that works, and gpudx diff good bad"
+        return f"{words}   # then --case good with an input that works, and gpudx diff good bad"
     return ""
 
 
