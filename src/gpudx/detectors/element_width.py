@@ -104,12 +104,19 @@ def _by_size(facts: Facts, run: Run) -> Iterator[Finding]:
     functions[launches.status != 0] = -1
     for function in np.unique(functions[functions >= 0]).tolist():
         rows = np.flatnonzero(functions == function)[:MOST_LAUNCHES].tolist()
-        halved = [(row, found) for row in rows if _own_id_only(facts, row) and (found := _halved(facts, row))]
+        halved = [(row, found) for row in rows if _has_twice(facts, row) and (found := _halved(facts, row))]
         if halved:
             yield _finding(facts, run, halved[0][0], *halved[0][1])
 
 
 # ---- what was given ----
+
+
+def _has_twice(facts: Facts, row: int) -> bool:
+    """Is a buffer twice as large as the launch needs? To look into the kernel's code takes longer."""
+    sizes = facts.objects.table["size"]
+    given = {int(sizes[one["object"]]) for one in facts.launches.values(row) if one["object"] >= 0}
+    return any(WIDE * count in given for count in _counts(facts, row))
 
 
 def _halved(facts: Facts, row: int) -> tuple[int, list[_Given], list[_Given]] | None:
