@@ -20,7 +20,7 @@ def test_kernel_that_does_not_end(opencl: OpenCL) -> None:
     finding = opencl.run("hanging", "kernel", until=waits("clFinish", 3), GPUDX_CRUMBS="off").only(HANG)
     assert finding.severity == "error"
     assert finding.site is not None and (finding.site.call, finding.site.status) == ("clFinish", "in flight")
-    assert "launch 3 of kernel spin" in finding.message
+    assert "launch 3 of kernel spin" in finding.message and ", hanging.c:" in finding.message.partition("hung in clFinish")[2]
     assert "launch 1 " not in finding.message, "what a completed wait covers is done"
 
 

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._device_errors import first_report
+from gpudx.detectors._elements import LEAST, counts, uploaded
 from gpudx.facts import Facts
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
@@ -59,7 +60,6 @@ CAUSE = Cause(
 NARROW, WIDE = 4, 8
 MOST_LAUNCHES = 4  # of a kernel that are looked at
 MOST_USES = 256  # of a buffer; with more nothing is said
-LEAST = 16  # elements: fewer fit by chance
 WIDER = {"float": "double", "int": "long", "uint": "ulong", "unsigned int": "unsigned long"}
 NUMPY = {"float": "np.float32", "int": "np.int32", "uint": "np.uint32", "unsigned int": "np.uint32"}
 LOWEST, HIGHEST = 1e-12, 1e12  # what data of programs is between
@@ -104,7 +104,7 @@ def _by_size(facts: Facts, run: Run) -> Iterator[Finding]:
     functions[launches.status != 0] = -1
     for function in np.unique(functions[functions >= 0]).tolist():
         rows = np.flatnonzero(functions == function)[:MOST_LAUNCHES].tolist()
-        halved = [(row, found) for row in rows if _own_id_only(facts, row) and (found := _halved(facts, row))]
+        halved = [(row, found) for row in rows if _has_twice(facts, row) and (found := _halved(facts, row))]
         if halved:
             yield _finding(facts, run, halved[0][0], *halved[0][1])
 
@@ -112,10 +112,17 @@ def _by_size(facts: Facts, run: Run) -> Iterator[Finding]:
 # ---- what was given ----
 
 
+def _has_twice(facts: Facts, row: int) -> bool:
+    """Is a buffer twice as large as the launch needs? To look into the kernel's code takes longer."""
+    sizes = facts.objects.table["size"]
+    given = {int(sizes[one["object"]]) for one in facts.launches.values(row) if one["object"] >= 0}
+    return any(WIDE * count in given for count in counts(facts, row))
+
+
 def _halved(facts: Facts, row: int) -> tuple[int, list[_Given], list[_Given]] | None:
     """The elements of the launch, the buffers of which it uses only half, and the others; None where they do not fit together."""
     given = _plain(facts, row)
-    for count in _counts(facts, row):
+    for count in counts(facts, row):
         filled = [one for one in given if one.uploaded is not None]
         fit = all(one.size in (NARROW * count, WIDE * count) for one in given)
         twice = [one for one in filled if one.size == WIDE * count and _is_used_so_only(facts, one)]
@@ -132,8 +139,8 @@ def _plain(facts: Facts, row: int) -> list[_Given]:
         declared, memory = one["declared"], one["object"]
         narrow = declared is not None and declared.index in own and _kind(declared) in WIDER
         if narrow and memory >= 0:
-            uploaded = _uploaded(facts, memory, int(facts.launches.position[row]))
-            found.append(_Given(declared, memory, int(table["size"][memory]), uploaded))
+            filled = uploaded(facts, memory, int(facts.launches.position[row]))
+            found.append(_Given(declared, memory, int(table["size"][memory]), filled))
     return found
 
 
@@ -149,35 +156,9 @@ def _own_id_only(facts: Facts, row: int) -> frozenset[int]:
         return frozenset()
     if facts.launches.by_address[row]:
         code = values_of(facts, kernel)
-        return code.at_own_id if code is not None else frozenset()
+        return frozenset(index for index, step in code.strides.items() if step == NARROW) if code is not None else frozenset()
     names = facts.kernels.at_own_id(kernel)
     return frozenset(index for index, declared in info.args.items() if declared.name in names)
-
-
-def _counts(facts: Facts, row: int) -> list[int]:
-    """How many elements the launch may be for: its work-items, or a number among its arguments that they were rounded up from."""
-    items, group = facts.launches.geometry(row)
-    if any(n > 1 for n in items[1:]) or not items or items[0] < LEAST:
-        return []
-    numbers = [
-        int.from_bytes(v["bytes"], "little")
-        for v in facts.launches.values(row)
-        if v["object"] < 0 and v["size"] in (4, 8)
-    ]
-    rounded = [n for n in numbers if LEAST <= n <= items[0] < n + max(group[0], 1)]
-    return list(dict.fromkeys([*rounded, items[0]]))
-
-
-def _uploaded(facts: Facts, memory: int, before: int) -> int | None:
-    """The last call that filled the whole buffer from the host before the launch."""
-    table = uses(facts)
-    size = int(facts.objects.table["size"][memory])
-    mine = table[(table["object"] == memory) & (table["position"] < before) & (table["argument"] < 0)]
-    whole = mine[((mine["how"] & WRITE) != 0) & (mine["begin"] == 0) & (mine["end"] == size)]
-    calls = [int(p) for p in whole["position"] if facts.trace.info(int(p)).host]
-    if calls:
-        return calls[-1]
-    return int(facts.objects.table["born"][memory]) if facts.objects.table["host_ptr"][memory] else None
 
 
 def _is_used_so_only(facts: Facts, one: _Given) -> bool:
@@ -196,7 +177,7 @@ def _is_used_so_only(facts: Facts, one: _Given) -> bool:
 
 def _uses_half(facts: Facts, position: int, argument: int, count: int) -> bool:
     row = facts.launches.at_position(position)
-    if row is None or count not in _counts(facts, row):
+    if row is None or count not in counts(facts, row):
         return False
     info = facts.launches.info(row)
     declared = info.args.get(argument) if info else None

@@ -46,6 +46,7 @@ CAUSE = Cause(
     predicts=(("recorded", "the texture's description and the coordinates in the kernel's code do not fit together"),),
     kind=FIXED,
 )
+HANDLE = 8  # bytes
 TEXTURE = KINDS.index("texture")
 LOOKED_AT = 64  # launches of one kernel
 FEWEST = 3  # threads in a dimension: with two, 0 and 1 may be meant as they are
@@ -58,27 +59,33 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     launches = facts.launches
     rows = np.flatnonzero((launches.status == 0) & launches.by_address)
     for part in groups(rows, facts.kernels.functions(launches.kernel_row[rows])) if len(facts.objects.rows_of("texture")) else ():
-        values = values_of(facts, int(launches.kernel_row[part[0]]))
-        textures = {one.parameter for one in values.samples()} if values is not None else set()
-        for index in sorted(one for one in textures if one is not None):
-            found = next(filter(None, (_wrong(facts, row, index, values) for row in part[:LOOKED_AT].tolist())), None)
-            if found is not None:
-                yield _finding(facts, run, *found, index)
+        told: set[int] = set()
+        for row in part[:LOOKED_AT].tolist():
+            for index, texture in _given(facts, row):
+                passes = _wrong(facts, row, index, texture) if index not in told else ""
+                if passes:
+                    told.add(index)
+                    yield _finding(facts, run, row, texture, passes, index)
 
 
-def _wrong(facts: Facts, row: int, index: int, values: Values | None) -> tuple[int, int, str] | None:
-    """The launch, the texture (a row of Objects) and what the kernel passes, where that is the wrong kind."""
-    given = next((one["bytes"] for one in facts.launches.values(row) if one["index"] == index), b"")
-    texture = int(facts.objects.live_at(np.array([int.from_bytes(given, "little")], np.uint64), facts.launches.position[[row]])[0])
-    if values is None or texture < 0 or facts.objects.table["kind"][texture] != TEXTURE:
-        return None
-    normalized = _is_normalized(facts, texture)
-    if normalized is None:
-        return None
+def _given(facts: Facts, row: int) -> Iterator[tuple[int, int]]:
+    """The arguments that have the number of a texture, and the textures (rows of Objects)."""
+    for one in facts.launches.values(row):
+        number = np.array([int.from_bytes(one["bytes"], "little")], np.uint64) if one["size"] == HANDLE else None
+        texture = int(facts.objects.live_at(number, facts.launches.position[[row]])[0]) if number is not None else -1
+        if texture >= 0 and facts.objects.table["kind"][texture] == TEXTURE:
+            yield int(one["index"]), texture
+
+
+def _wrong(facts: Facts, row: int, index: int, texture: int) -> str:
+    """What the kernel passes, where that is the wrong kind for the texture; else ""."""
+    normalized, values = _is_normalized(facts, texture), values_of(facts, int(facts.launches.kernel_row[row]))
+    if normalized is None or values is None:
+        return ""
     coordinates = [register for one in values.samples() if one.parameter == index for register in one.coordinates]
     if normalized and _are_pixels(facts, row, values, coordinates):
-        return row, texture, PIXELS
-    return (row, texture, FRACTIONS) if not normalized and _are_fractions(facts, row, values, coordinates) else None
+        return PIXELS
+    return FRACTIONS if not normalized and _are_fractions(facts, row, values, coordinates) else ""
 
 
 def _is_normalized(facts: Facts, texture: int) -> bool | None:

@@ -36,8 +36,8 @@ class Access:
 
     @property
     def is_own(self) -> bool:
-        """Is it one element at the thread's own id, in one dimension?"""
-        return self.parameter is not None and self.axis == "x" and self.step == self.width and not self.begin
+        """Is it inside the element at the thread's own id, in one dimension?"""
+        return self.parameter is not None and self.axis == "x" and 0 <= self.begin and self.begin + self.width <= self.step
 
 
 @dataclass(frozen=True)
@@ -185,13 +185,18 @@ class Values:
         return unknown
 
     @cached_property
-    def at_own_id(self) -> frozenset[int]:
-        """The parameters whose memory each thread uses at its own global id only; none of them where an address comes from memory alone."""
+    def strides(self) -> dict[int, int]:
+        """Parameters whose memory each thread uses at its own global id only, and the bytes from one thread's to the next one's; none where
+        an address comes from memory alone."""
         every = list(self.accesses())
-        others = frozenset().union(*(one.bases for one in every if not one.is_own))
         if any(one.bases == {LOADED} for one in every):
-            return frozenset()
-        return frozenset(one.parameter for one in every if one.is_own and one.parameter is not None) - others
+            return {}
+        others = frozenset().union(*(one.bases for one in every if not one.is_own))
+        found: dict[int, set[int]] = {}
+        for one in every:
+            if one.is_own and one.parameter is not None:
+                found.setdefault(one.parameter, set()).add(one.step)
+        return {parameter: steps.pop() for parameter, steps in found.items() if len(steps) == 1 and parameter not in others}
 
     def _scaled(self, register: str) -> tuple[str | None, int]:
         """A global id times a number."""
