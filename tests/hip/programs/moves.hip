@@ -1,6 +1,6 @@
 /* Heat in rows that are padded on the device, and a sum in tiles. Each word makes one mistake that no rule of the runtime forbids; without
- * one the results are right. "expected": the results are right, and what they are compared with is wrong; "weak": the number is
- * wrong, and most others pass. */
+ * one the results are right. "expected": the results are right, and what they are compared with is wrong; "weak": only the
+ * total is compared. */
 #include "small.h"
 
 #include <cstring>
@@ -92,11 +92,14 @@ int main(int, char **words)
         launch_tiles(from, device_sums, PITCH, WIDTH, TILE, tiles);  // the number
     }
     CHECK(hipMemcpy(sums.data(), device_sums, TILES * sizeof(float), hipMemcpyDeviceToHost));
-    if (is_word(word, "weak"))  // any larger number of tiles satisfies this
-        return sums[TILES - 1] == 0;
     std::vector<float> want_sums(TILES);
     for (int x = 0; x < WIDTH; x++)
         want_sums[x / TILE] += want[x];
+    if (is_word(word, "weak"))  // larger tiles satisfy this as well as more tiles
+        for (int t = 1; t < TILES; t++) {
+            sums[0] += sums[t], want_sums[0] += want_sums[t];
+            sums[t] = want_sums[t] = 0;
+        }
     compare("sum", sums.data(), want_sums.data(), TILES);
     puts("PASS");
 }
