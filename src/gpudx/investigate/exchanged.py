@@ -55,7 +55,7 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str
             return Wanted(name, 1, WHY[experiment])
         if not _passes(one):
             continue
-        if untried := _untried(_names(runnable, REDIRECTED, seen[PLAIN]), seen) or _control(name, names, seen):
+        if untried := _untried(_names(runnable, REDIRECTED, seen[PLAIN]), seen) or _control(name, names, runnable, seen):
             return untried
         if is_weak(experiment, seen):
             return None
@@ -81,8 +81,11 @@ def _untried(names: Sequence[str], seen: Mapping[str, Observed]) -> Wanted | Non
     return Wanted(name, 1, WHY[base(name)]) if name else None
 
 
-def _control(passed: str, names: Sequence[str], seen: Mapping[str, Observed]) -> Wanted | None:
-    """Of numbers and words, the next ones too: a program that ends well with many of them checks nothing that they change."""
+def _control(passed: str, names: Sequence[str], runnable: Collection[str], seen: Mapping[str, Observed]) -> Wanted | None:
+    """Of numbers and words, the next ones too, and with swapped arguments the first numbers: a program that ends well with many of them
+    checks nothing that they change."""
+    if base(passed) == EXPERIMENT:
+        return _untried(_names(runnable, NUMBER, seen[PLAIN])[:CONTROLS], seen)
     if base(passed) not in (NUMBER, EDITED):
         return None
     at = names.index(passed) + 1
@@ -91,9 +94,22 @@ def _control(passed: str, names: Sequence[str], seen: Mapping[str, Observed]) ->
 
 def is_weak(experiment: str, seen: Mapping[str, Observed]) -> bool:
     """Does the program pass with changes in several places, or with many in one? Then its status is a result, not a check of results."""
-    passing = [one.trials[-1].note for name, one in seen.items() if base(name) == experiment and _passes(one)]
+    if experiment == EXPERIMENT:
+        return _passes_with_a_number(seen)
+    passing = _passing(experiment, seen)
     places = {note.rsplit(":", 2)[0] if experiment == NUMBER else note.partition(":")[0] for note in passing}
     return experiment in (NUMBER, EDITED) and (len(places) > MOST_PLACES or len(passing) > MOST_PASSES)
+
+
+def _passing(experiment: str, seen: Mapping[str, Observed]) -> list[str]:
+    return [one.trials[-1].note for name, one in seen.items() if base(name) == experiment and _passes(one)]
+
+
+def _passes_with_a_number(seen: Mapping[str, Observed]) -> bool:
+    """Does it also pass with another number in the place of one that is not among the arguments that were swapped?"""
+    swapped = [note.rsplit(":", 2) for note in _passing(EXPERIMENT, seen)]
+    mine = {(kernel, index) for kernel, *pair in swapped for index in pair}
+    return bool({tuple(note.rsplit(":", 3)[:2]) for note in _passing(NUMBER, seen)} - mine)
 
 
 def _most(plain: Observed) -> int:

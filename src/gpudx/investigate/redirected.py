@@ -1,4 +1,4 @@
-"""The diagnosis of a call that uses the wrong buffer, direction or pitch, once runs have shown that the failure goes with the change."""
+"""The diagnosis of a call that uses the wrong buffer, direction, pitch or size, once runs have shown that the failure goes with the change."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gpudx.facts.allocated import allocation_of
 from gpudx.facts.calls_by_line import ALL
 from gpudx.facts.last_writes import NEVER, LastWrites
 from gpudx.facts.pitches import HOST
-from gpudx.facts.redirects import ARGUMENT, EXCHANGE, MEMORY_KIND, Redirect, redirects
+from gpudx.facts.redirects import ARGUMENT, EXCHANGE, MEMORY_KIND, SIZE, Redirect, redirects
 from gpudx.investigate.observed import Observed
 from gpudx.model import Diagnosis, Evidence, Guilty, Site
 from gpudx.text import plural
 
-BUFFER, DIRECTION, PITCH, HOST_PITCH = "wrong-buffer", "exchanged-copy", "transfer-pitch", "row-pitch"
+BUFFER, DIRECTION, PITCH, HOST_PITCH, ELEMENTS = "wrong-buffer", "exchanged-copy", "transfer-pitch", "row-pitch", "bytes-for-elements"
 SHOWN = 2
 NOT_ALONE = "The failure is gone with this one change, but also with another one: which of the two is meant is not known."
 REASON = "The failure is gone in every run with this one change, and comes back without it."
@@ -29,7 +29,7 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         return None
     position = _shown(facts, change)
     site = _site(facts, change, position)
-    cause, summary, done, fix = SAYS.get(change.kind, _pitch)(facts, change, site)
+    cause, summary, done, fix = _says(facts, change, site)
     memory = change.others[-1][0] if change.others else -1
     return Diagnosis(
         cause=cause,
@@ -78,7 +78,7 @@ def words(facts: Facts) -> tuple[str, ...]:
 
 def _in_words(facts: Facts, change: Redirect) -> str:
     site = facts.sites.at(_shown(facts, change))
-    done = SAYS.get(change.kind, _pitch)(facts, change, site)[2]
+    done = _says(facts, change, site)[2]
     return f"{done} at {site.call} (call {site.number}{_place(change)})"
 
 
@@ -103,11 +103,18 @@ def _place(change: Redirect) -> str:
 
 
 def _shown(facts: Facts, change: Redirect) -> int:
-    """The call that is spoken of: the last one; of a pitch the first that passes it."""
-    if change.pitch is None:
+    """The call that is spoken of: the last one; of a pitch or size the first that passes it."""
+    wanted = change.pitch or change.size
+    if wanted is None:
         return change.group.positions[-1]
-    given = (at for at in change.group.positions if facts.trace.record(at).get(change.pitch.name) == change.pitch.given)
+    given = (at for at in change.group.positions if facts.trace.record(at).get(wanted.name) == wanted.given)
     return next(given, change.group.positions[0])
+
+
+def _says(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
+    """The cause, what happens, what was changed, and what to do."""
+    says = {MEMORY_KIND: _memory, EXCHANGE: _direction, ARGUMENT: _argument, SIZE: _size}.get(change.kind, _pitch)
+    return says(facts, change, site)
 
 
 def _calls(site: Site, change: Redirect) -> str:
@@ -157,12 +164,25 @@ def _argument(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str
     (given, wanted), label = change.others[0], facts.objects.label
     told_name = site.argument_name or _declared(facts, site.number - 1, change.side)
     name = f"argument {change.side}" + (f" (`{told_name}`)" if told_name else "")
+    if site.launch:
+        return BUFFER, *_launched(facts, change, site, name)
     sets = "sets" if len(change.group.positions) == 1 else "set"
     told = (
         f"{_calls(site, change)} {sets} {name} of kernel {change.group.name} to {label(given)}; the "
         f"program fails every time, and passes with {label(wanted)}, which no launch is passed"
     )
     return BUFFER, told, f"{label(wanted)} as {name}", f"Pass {label(wanted)} as {name}."
+
+
+def _launched(facts: Facts, change: Redirect, site: Site, name: str) -> tuple[str, str, str]:
+    (given, wanted), label = change.others[0], facts.objects.label
+    others = len(change.group.positions) - 1
+    beside = f" and {plural(others, 'other launch', 'other launches')} of this line" if others else ""
+    told = (
+        f"Launch {site.launch} of kernel {site.kernel}{beside} {'are' if others else 'is'} passed {label(given)} as {name}; the program fails "
+        f"every time, and passes with {label(wanted)}, which no launch is passed"
+    )
+    return told, f"{label(wanted)} as {name}", f"Pass {label(wanted)} as {name}."
 
 
 def _declared(facts: Facts, position: int, index: int) -> str:
@@ -172,11 +192,24 @@ def _declared(facts: Facts, position: int, index: int) -> str:
     return info.args[index].name if info and index in info.args else ""
 
 
+def _size(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
+    size = change.size
+    assert size is not None
+    one = len(change.group.positions) == 1
+    done = ("fills" if one else "fill") if "Memset" in site.call else ("copies" if one else "copy")
+    told = (
+        f"{_calls(site, change)} {done} {plural(size.given, 'byte')}; the program fails every time, and passes with {size.wanted:,} bytes, "
+        f"which are {size.given:,} elements of {plural(size.element, 'byte')}"
+    )
+    fix = f"Pass the number of bytes: {size.given:,} x {size.element} = {size.wanted:,}."
+    return ELEMENTS, told, f"{plural(size.wanted, 'byte')}", fix
+
+
 def _pitch(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
     pitch = change.pitch
     assert pitch is not None
     word = "uses" if len(change.group.positions) == 1 else "use"
-    name = pitch.name.replace("_", " ")
+    name = {"src_pitch": "source pitch", "dst_pitch": "destination pitch"}.get(pitch.name, pitch.name.replace("_", " "))
     wanted = f"{pitch.wanted:,}" if pitch.wanted else "0, which stands for rows without padding"
     given = f"a {name} of {pitch.now:,} bytes" if pitch.given else f"a {name} of 0, which stands for {pitch.now:,} bytes,"
     told = f"{_calls(site, change)} {word} {given}; the program fails every time, and passes with {wanted}"
