@@ -8,7 +8,9 @@ from __future__ import annotations
 import pytest
 from test_logs import findings
 
-OCLGRIND_PLACE = "\tKernel: fold\n\tEntity: Global(3,0,0) Local(3,0,0) Group(0,0,0)\n\t  call\n\tAt line 9 (column 4) of input.cl:\n\t  x;\n"
+OCLGRIND_PLACE = (
+    "\tKernel: fold\n\tEntity: Global(3,0,0) Local(3,0,0) Group(0,0,0)\n\t  call\n\tAt line 9 (column 4) of input.cl:\n\t  x;\n"
+)
 OCLGRIND = {
     f"\nEncountered trap instruction\n{OCLGRIND_PLACE}": ("trap", "fold executes a trap instruction, at input.cl:9."),
     "Work group size must divide NDRange exactly.": ("oclgrind-launch-refused", "Work group size must divide NDRange exactly."),

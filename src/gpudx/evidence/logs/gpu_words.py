@@ -42,7 +42,7 @@ SUBJECT = re.compile(
     r"|\btrt\b|cudnn|(?<![a-z])(?:lib)?(?:(?:cu|hip|roc)(?:blas|fft|solver|sparse|rand|tensor|rtc)|nv(?:rtc|jpeg|jitlink))"
     r"|miopen|rocblas|hipblas|nccl|\brccl\b|oneccl|onednn|\bxpu\b|directml|webgpu|wgpu|\bmetal\b|(?-i:\bMTL[A-Z]\w+)"
     r"|\bnvml\b|optix|egl\b"
-    r"|(?:compute|device|gpu|cuda) kernel|kernel (?:launch|execution|image)|kernel '|\bshader|\bPTX\b|spir-?v"
+    r"|(?:compute|device|gpu|cuda) kernel|\bkernel index\b|kernel (?:launch|execution|image)|kernel '|\bshader|\bPTX\b|spir-?v"
     r"|command (?:buffer|queue)"
     r"|ggml_|render device|\bndrange\b|\bdnn\b|\bdnnl\b|execute a primitive|libdevice|ptxas|launched on stream|mesa\b|libva|\bdxg"
     r"|driver name for fd|shmem|\bkernels?/|glsl|hlsl|wgsl|\bd3d\d|direct3d"
@@ -330,7 +330,7 @@ CLASSES = (
         r"(?:invalid|illegal|bad|wrong|unknown|unsupported) (?:\w+ ){0,2}(?:platforms?|ids?|names?|options?|programs?"
         r"|arguments?|values?|param\w*|handle|pointer|config\w*|size|dimension\w*"
         r"|operation|state|type|format|stream|context|index|flag\w*|device|kernel|image|usage|binding)"
-        r"|not (?:currently |yet )?(?:supported|implemented|permitted)"
+        r"|not (?:currently |yet )?(?:supported|implemented|permitted)|\bis not (?:set|bound)\b"
         r"|unimplemented|misalign\w*|alignment|\bexpected .{1,60}\b(?:got|found|received)\b",
         "refusal",
         "failed-call",
