@@ -25,6 +25,19 @@ SAID = {
     "[AdaptiveCpp Error] cudaEventSynchronize() failed (error code = CUDA:700)": ("illegal-address", "an illegal address"),
     "[AdaptiveCpp Error] hipEventSynchronize() failed (error code = HIP:719)": ("launch-failure", "(hipErrorLaunchFailure, 719)"),
     "[AdaptiveCpp Error] error while enqueueing kernel (error code = CL:-54)": ("invalid-work-group-size", "work-group"),
+    '/x/fold.cpp(9): error: in "fold_suite/rows": check a == b has failed [0 != 3]': ("test-failed", "fold_suite/rows failed at"),
+    "The call to cuMemHostRegister(0x7000, 64, 0) failed.\n  cuMemHostRegister return value:  1": ("invalid-value", "in cuMemHostRegister"),
+    "validateComputeFunctionArguments:9: failed assertion `Compute Function(fold): missing buffer binding at index 2.'": (
+        "metal-assertion",
+        "missing buffer binding",
+    ),
+    "[ 7.123456] i915 0000:00:02.0: [drm] Resetting vcs0 for stopped heartbeat on vcs0": ("device-hang", "in time"),
+    "!!! Exception during processing !!! Allocation on device": ("memory-refused", "An allocation was refused"),
+    "FATAL ERROR: data in PRESENT clause was not found on device 1: name=rows": ("data-not-present", "never copied to the device"),
+    "v4l2-request: Unable to set format for type 1: Device or resource busy": ("device-busy", "in use by another program"),
+    "sbatch: error: Invalid generic resource (gres) specification": ("no-device", "The scheduler has no node for it"),
+    "OrtRun() failed: cannot create a pipeline: A valid external Instance reference no longer exists.": ("device-lost", "was lost"),
+    "what():  Unknown ze_result_t value: 1879179264": ("status-dependency-unavailable", "dependency unavailable"),
     # places in the messages of compilers
     "\"/tmp/OCL7.cl\", line 12: error: identifier \"fold\" is undefined": ("build-failed", "OCL7.cl:12: identifier"),
     "ptxas /tmp/fold.ptx, line 33; error   : Unknown symbol 'fold'": ("build-failed", "fold.ptx:33: Unknown symbol"),
@@ -39,6 +52,10 @@ QUIET = (
     "vkEnumeratePhysicalDevices returned 2 devices",
     "[AdaptiveCpp Info] finished (error code = CUDA:0)",
     "0:12(9): warning: `fold' used uninitialized",
+    "Using CUDA/OpenCL platform 0",
+    "0x22: OpenCL device 0",
+    "Device disconnected: DeviceLostReason::CallbackCancelled, A valid external Instance reference no longer exists.",
+    "[ 7.123456] i915 0000:00:02.0: [drm] heartbeat interval is 2500 ms",
     "PVR_K:  1234: Read BVNC 36.29 from device registers",
 )
 
@@ -57,6 +74,11 @@ def test_near_lines_say_nothing(line: str) -> None:
 
 REFUSED = "ERROR: clEnqueueNDRangeKernel -> Returned: -4"
 NO_EVENT = "ERROR: clWaitForEvents -> Returned: -58"
+
+
+def test_rust_prints_a_value_below_its_title() -> None:
+    text = "thread 'main' panicked at 'called `Result::unwrap()` on an `Err` value: \n\n##### FOLD ERROR #####\n\nNo row was left.\n"
+    assert "value: No row was left" in findings(text)[0].message
 
 
 def test_what_was_never_made_is_no_second_fault() -> None:

@@ -50,6 +50,7 @@ _CALL = re.compile(r"(?:^|[\s/;&|])(?:nvcc|hipcc|hipcc-clang)\s")
 _OBJECT = re.compile(r"Building (?:CUDA|HIP) object \S+?\.dir/(\S+)\.o\b")
 _FOLDER = re.compile(r"Entering directory [`'\"]([^'\"`]+)")
 # Numbers of nvcc's front end (EDG), and names of clang's warnings.
+_TEST = re.compile(r'error: in "[^"]{1,200}": ')  # Boost.Test, which reports as compilers do
 DISGUISED = {
     "549-D": "uninitialised",
     "20054-D": "initial-value-ignored",
@@ -75,6 +76,8 @@ class Lines:
 
     def read(self, near: Near) -> Iterator[Event]:
         text = near.text
+        if _TEST.search(text):
+            return
         if found := _GLSL.match(text):
             yield from _told("1", found[1], found[2], "", found[3])
         elif found := _EDG.match(text):

@@ -180,6 +180,8 @@ KINDS = (
         "the device found an invalid command or instruction",
         "device-exception",
     ),
+    # Linux, i915: intel_engine_heartbeat.c. The engine no longer ran even the driver's own requests.
+    _kind(r"stopped heartbeat", "device-hang", "fault", "the device did not finish its work in time", "hang"),
     _kind(
         r"resetting (?:chip|gpu|rcs|engine|device)|reset begin",
         "gpu-reset",

@@ -101,6 +101,8 @@ MARKS = (
     "built with",
     "is requested",
     "gres/gpu",
+    "(gres)",
+    "requested node config",
     "was compiled with",
     "not enabled in",
     "required nvenc",
@@ -166,6 +168,7 @@ _PATTERNS = (
         "The scheduler has no free GPU",
     ),
     (r"gres/gpu count .{0,30}lower than", "A node has fewer GPUs than the scheduler expects"),
+    (r"Invalid generic resource \(gres\)|Requested node configuration is not available", "The scheduler has no node for it"),
     (
         rf"\b{_GPU}\b.{{0,60}}\bnot enabled in (?:this|the) (?:build|version)|"
         r"not compiled with (?:CUDA|ROCm|HIP|GPU|OpenCL)|built without (?:CUDA|GPU|ROCm)"
@@ -174,7 +177,7 @@ _PATTERNS = (
         "The program was built without support for this device",
     ),
     (
-        rf"(?:number of (?:platforms|devices)|num_?(?:platforms|devices)|platforms?|devices)\s*(?:found|available|detected)?\s*(?:[:=]"
+        rf"(?:number of (?:platforms|devices)|num_?(?:platforms|devices)|platforms|devices)\s*(?:found|available|detected)?\s*(?:[:=]"
         rf"|\s)\s*0\s*$"
         rf"|\breturned (?:0|zero) (?:\w+ )?(?:platforms?|devices?|GPUs?|adapters?)\b"
         rf"|\b(?:0|zero) (?:{_GPU} )?(?:platforms?|devices?|GPUs?) (?:found|detected|available)|(?:found|detected) (?:0|zero|no) (?:{_GPU} "

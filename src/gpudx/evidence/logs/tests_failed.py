@@ -1,4 +1,4 @@
-"""Summaries of test runs: pytest, cargo test, ctest, googletest.
+"""Summaries of test runs: pytest, cargo test, ctest, googletest, Boost.Test.
 
 They say that something failed, seldom why: it reads the counts and the first names. If the same pytest command, or
 as many tests of cargo, passed and failed in one log, the failure depends on order, timing or uninitialized memory, and the report
@@ -50,6 +50,8 @@ MARKS = (
     " FAIL",
     "FAILED*",
     "tests passed",
+    ': error: in "',
+    '): error: in "',
     "Test Failed at",
     "(Failed)",
     "(Subprocess ",
@@ -87,6 +89,7 @@ _CHECK = re.compile(r"^(\S+\.\w+)[:(](\d+)\)?: (?:Failure|error: (?:Expected|Val
 _CALL = re.compile(r"^\s+((?:cuda|hip|cu)[A-Z]\w+)\(")
 _VALUE = re.compile(r"^\s+Which is: ([1-9]\d{0,4})\b")
 _EXPECTED_STATUS = re.compile(r"^\s+(?:cudaSuccess|hipSuccess|CUDA_SUCCESS)\s*$")
+_BOOST = re.compile(r'^(\S+?)\((\d+)\): (?:fatal )?error: in "([^"]{1,200})": (.{1,200})')
 _RUN = re.compile(r"\[ RUN +\] ([\w./]+)")
 _GTEST = re.compile(r"\[  FAILED  \] (\d+) tests?, listed below|\[  FAILED  \] ([\w./]+)")
 # Other frameworks, by words: "Test 'A::b()' failed", "24: Clamp  FAILED (testsuite.at:264)", "The following tests FAILED".
@@ -166,6 +169,9 @@ class Tests:
             run = next((hit[1] for hit in map(_RUN.search, near.before(30)) if hit), "")
             yield _event("test-failed", f"{f'The test {run}' if run else 'A test'} failed at {at}.", run or at)
             yield from _compared(near.after(6))
+        elif found := _BOOST.match(text):
+            at = source(f"{found[1]}:{found[2]}") or found[1]
+            yield _event("test-failed", f"The test {found[3]} failed at {at}: {found[4].rstrip('.')}.", found[3])
         elif found := _SAMPLE.match(text) or _EXPECTED.match(text) or _LIT.match(text.strip()) or _NEXTEST.match(text):
             yield _event("test-failed", f"The test {found[1].strip()[:LONGEST]} failed.", found[1])
         elif found := _GTEST.search(text):
