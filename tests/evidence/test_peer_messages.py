@@ -8,7 +8,9 @@ from __future__ import annotations
 import pytest
 from test_logs import findings
 
-OCLGRIND_PLACE = "\tKernel: fold\n\tEntity: Global(3,0,0) Local(3,0,0) Group(0,0,0)\n\t  call\n\tAt line 9 (column 4) of input.cl:\n\t  x;\n"
+OCLGRIND_PLACE = (
+    "\tKernel: fold\n\tEntity: Global(3,0,0) Local(3,0,0) Group(0,0,0)\n\t  call\n\tAt line 9 (column 4) of input.cl:\n\t  x;\n"
+)
 OCLGRIND = {
     f"\nEncountered trap instruction\n{OCLGRIND_PLACE}": ("trap", "fold executes a trap instruction, at input.cl:9."),
     "Work group size must divide NDRange exactly.": ("oclgrind-launch-refused", "Work group size must divide NDRange exactly."),
@@ -113,7 +115,7 @@ MESA = {
     "MESA: warning: Driver does not support the 0xa780 PCI ID.": ("no-device", "does not know the device 0xa780"),
     "amdgpu: command stream overflowed": ("driver-error", "than fits in it"),
     "EE ../src/gallium/drivers/fold.c:5 fold - failed to create temporary texture": ("object-not-created", "could not be created"),
-    "v3d: submit failed: Device or resource busy": ("launch-failed", "a submission reported an error"),
+    "v3d: submit failed: Input/output error": ("launch-failed", "a submission reported an error"),
     "libGL error: MESA-LOADER: failed to retrieve device information": ("no-device", "could not be used"),
 }
 

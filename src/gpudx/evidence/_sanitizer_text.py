@@ -199,7 +199,8 @@ FATAL = (
 )  # fmt: skip
 DOUBTFUL = (
     "Internal Sanitizer", "Internal error", "Errors might go undetected", "overflow of tracked", "timed-out", "hardware exception",
-    "were skipped", "not supported by the selected tool", "Maximum number of hazards", "Not all records were printed", "possible deadlock in",
+    "were skipped", "not supported by the selected tool", "Maximum number of hazards", "Not all records were printed",
+    "possible deadlock in",
 )  # fmt: skip
 TARGET = ("Target application returned an error", "Error: process didn't terminate", "process didn't terminate")
 ADVICE = ("Tracking kernels launched", "Default timeout", "The application may have hit", "Saved ", "Awaiting")

@@ -79,6 +79,7 @@ MARKS = (
     "the cs has",
     "context is lost",
     "bad_tsg",
+    "external instance reference",
     "hw exception by gpu",
     "hw_exception_event",
     "4101",
@@ -106,6 +107,7 @@ _LOST = re.compile(
     r"|device instance has been suspended|The CS has (?:been )?(?:rejected|cancel)|\bBAD_TSG\b"
     r"|GPU process (?:exited|crashed|was)"
     r"|command buffer (?:was aborted|exited with error|execution (?:failed|error))"
+    r"|external Instance reference no longer exists"  # Dawn, of a device that is gone
     r"|HW Exception by GPU|HSA_AMD_GPU_HW_EXCEPTION_EVENT",
     re.IGNORECASE,
 )
@@ -117,7 +119,7 @@ APIS = tuple(
     for api, pattern in (
         ("metal", r"\bMTL|Metal\b|kIOGPU|kIOAccel|command buffer"),
         ("direct3d", r"DXGI|D3D|Direct3D"),
-        ("webgpu", r"wgpu|WebGPU|Dawn|Parent device|GPUDevice"),
+        ("webgpu", r"wgpu|WebGPU|Dawn|external Instance|Parent device|GPUDevice"),
         ("vulkan", r"vulkan|\bvk|VkDevice"),
         ("opengl", r"\bGL_|OpenGL|WebGL|context lost"),
         ("cuda", r"CUDA|nvlddmkm|nvidia"),
@@ -127,7 +129,7 @@ APIS = tuple(
 _NOT_LOST = re.compile(
     r"(?<!due to )Insufficient Memory|OutOfMemory|device[- ]lost (?:callback|handler|promise)"
     r"|on_?device_?lost|TdrDelay|TdrLevel|if the device"
-    r"|lost\.then|no gpu "
+    r"|lost\.then|CallbackCancelled|no gpu "
     r"hang|\basahi |rejected.*\(-12\)|description for Event ID \d+ .{0,80}cannot be found",  # its driver prints the fault below
     re.IGNORECASE,
 )

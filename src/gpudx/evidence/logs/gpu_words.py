@@ -42,7 +42,7 @@ SUBJECT = re.compile(
     r"|\btrt\b|cudnn|(?<![a-z])(?:lib)?(?:(?:cu|hip|roc)(?:blas|fft|solver|sparse|rand|tensor|rtc)|nv(?:rtc|jpeg|jitlink))"
     r"|miopen|rocblas|hipblas|nccl|\brccl\b|oneccl|onednn|\bxpu\b|directml|webgpu|wgpu|\bmetal\b|(?-i:\bMTL[A-Z]\w+)"
     r"|\bnvml\b|optix|egl\b"
-    r"|(?:compute|device|gpu|cuda) kernel|kernel (?:launch|execution|image)|kernel '|\bshader|\bPTX\b|spir-?v"
+    r"|(?:compute|device|gpu|cuda) kernel|\bkernel index\b|kernel (?:launch|execution|image)|kernel '|\bshader|\bPTX\b|spir-?v"
     r"|command (?:buffer|queue)"
     r"|ggml_|render device|\bndrange\b|\bdnn\b|\bdnnl\b|execute a primitive|libdevice|ptxas|launched on stream|mesa\b|libva|\bdxg"
     r"|driver name for fd|shmem|\bkernels?/|glsl|hlsl|wgsl|\bd3d\d|direct3d"
@@ -55,6 +55,7 @@ SUBJECT = re.compile(
     r"|^(?:\w+/)?(?:msm|v3d|etnaviv|panfrost|panthor|lima|nouveau|nvc0|nv50|virgl|vc4|asahi|crocus|i915|i965|r600|d3d12|clover) *:"
     r"|\blibgl\b|\bac_rtld\b|\bpan_bo\w*|nvc0_\w+|\bEE \S+/gallium/|code object|\broc(?:device|memory|virtual|blit|program|kernel"
     r"|signal|settings)\.cpp|\bhip_\w+\.cpp|scratch for one wave|reducing queue occupancy"
+    r"|\bv4l2[-_ ]request|\bpresent clause\b|allocation on device"
     r"|\bdrm_\w+|\bbuild (?:BLAS|TLAS|BVH)\b|acceleration structure|\brmm\b|rapids|\bcudf\b|(?-i:\bzes?[A-Z]\w{3,})"
     r"|\bkokkos\b|execution plans?\b|\bengine to execute\b|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b|openvino|nnapi"
     rf"|{_ACCELERATORS}",
@@ -111,7 +112,7 @@ CLASSES = (
         r"|(?:find|found) (?:any|no|an? (?:suitable|valid|usable)) (?:\w+ )?(?:implementation|algorithm|tactic|config\w*|solver|plan)\b"
         r"|\bno (?:\w+ )?(?:implementations?|algorithms?|tactics?|engine configs?|execution plans?) (?:\w+ )?(?:built|found|available"
         r"|support\w*|works?)|\bfind an engine to execute\b"
-        r"|(?-i:NotSupported\w*)|\bcannot (?:\w+ ){0,2}\S+ (?:\w+ ){0,2}during (?:\w+ ){0,3}capture|\bclause was not found on device",
+        r"|(?-i:NotSupported\w*)|\bcannot (?:\w+ ){0,2}\S+ (?:\w+ ){0,2}during (?:\w+ ){0,3}capture",
         "refusal",
         "failed-call",
         _next.RECORD,
@@ -160,7 +161,7 @@ CLASSES = (
         r"|error in alloc\w*"
         r"|memory alloc\w* (?:error|failure)|(?:exceeds|larger than|over).{0,40}(?:max\w* alloc"
         r"|available (?:\w+ )?memory|memory limit)"
-        r"|no available (?:\w+ )?memory"
+        r"|\ballocation on device\b(?: \d+)?(?: would exceed|\W*$)|no available (?:\w+ )?memory"
         r"|ran out of (?:\w+ ){0,2}memory|memory (?:is )?exhausted|pool size exceed\w*|exceeds? the (?:maximum )?pool size",
         "refusal",
         "failed-call",
@@ -299,6 +300,23 @@ CLASSES = (
         "Something that the program needs on the GPU could not be created",
     ),
     _class(
+        "device-busy",
+        r"\b(?:device|resource|gpu|engine|encoder|decoder)\b.{0,20}\bbusy\b|\bin use by (?:another|other)\b|-EBUSY\b",
+        "refusal",
+        "",
+        _next.DOCTOR,
+        "The device, or a part of it, is in use by another program",
+    ),
+    # OpenACC: a part of the program counts on data on the device that no earlier part put there.
+    _class(
+        "data-not-present",
+        r"\bpresent clause\b.{0,40}\bnot found\b",
+        "refusal",
+        "failed-call",
+        _next.RECORD,
+        "A kernel needs data that the program never copied to the device",
+    ),
+    _class(
         "device-fault",
         r"page fault|memory (?:access )?fault|access violation|protection fault|bus fault|mmu fault",
         "report",
@@ -330,7 +348,7 @@ CLASSES = (
         r"(?:invalid|illegal|bad|wrong|unknown|unsupported) (?:\w+ ){0,2}(?:platforms?|ids?|names?|options?|programs?"
         r"|arguments?|values?|param\w*|handle|pointer|config\w*|size|dimension\w*"
         r"|operation|state|type|format|stream|context|index|flag\w*|device|kernel|image|usage|binding)"
-        r"|not (?:currently |yet )?(?:supported|implemented|permitted)"
+        r"|not (?:currently |yet )?(?:supported|implemented|permitted)|\bis not (?:set|bound)\b"
         r"|unimplemented|misalign\w*|alignment|\bexpected .{1,60}\b(?:got|found|received)\b",
         "refusal",
         "failed-call",

@@ -26,6 +26,7 @@ MARKS = (
     "HIP Error",
     "HIP ERROR",
     "hip error",
+    "code = HIP:",
     "HIP failure",
     "HIP warning",
     "hipMemcpy",
@@ -46,7 +47,7 @@ MARKS = (
 )
 _COMGR = re.compile(r"comgr status|AMD_COMGR_", re.IGNORECASE)  # its numbers are its own
 _NUMBER = re.compile(rf"(?:(?<![A-Za-z])hip[A-Z]\w+|\bHIP\b)[^\n]{{0,60}}?(?:error|failed|returned|code|{FAILS})\D{{0,12}}(\d{{1,3}})\b"
-                     r"|hipError_t\W{1,3}(\d{1,3})\b", re.IGNORECASE)
+                     r"|hipError_t\W{1,3}(\d{1,3})\b|\bcode = HIP:(\d{1,4})\b", re.IGNORECASE)
 _COMPILED = re.compile(r"HIPRTC_ERROR_COMPILATION|build failed|compil\w+ failed|COMGR_ACTION_COMPILE|comgr status", re.IGNORECASE)
 _MIOPEN = re.compile(r"MIOpen(?:\(HIP\))?:? Error:?\s*(?:\[[^\]]*\]\s*)?(.+)")
 
@@ -56,7 +57,7 @@ def read(near: Near) -> Iterator[Event]:
     status = None if NOT_TOLD.search(text) or "(CL_" in text else told(text)
     number = _NUMBER.search(text)
     if status is None and number and not NOT_TOLD.search(text) and not _COMGR.search(text):
-        status = numbered(int(number[1] or number[2]))
+        status = numbered(int(next(filter(None, number.groups()))))
     if status is not None:
         yield event(status, "hip", place(text))
     elif found := _MIOPEN.search(text):

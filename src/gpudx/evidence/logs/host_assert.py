@@ -22,6 +22,8 @@ _GLIBC = re.compile(r"(?P<file>[^\s:]+\.\w+):(?P<line>\d+):? .*?Assertion [`']?(
 _GLIB = re.compile(r"-CRITICAL \*\*: (?:[\d:.]+: )?(?P<where>\w+): assertion '(?P<condition>.+?)' failed")
 _PANIC = re.compile(r"(?:thread '[^']*' (?:\(\d+\) )?|^\s*)panicked at (?:'(?P<why>.*?)', )?(?P<file>(?:[A-Za-z]:)?[^\s:]+):(?P<line>\d+)")
 _BARE_PANIC = re.compile(r"(?:thread '[^']*' (?:\(\d+\) )?|^\s*)panicked at (\S.*)")
+MOST_BLANK = 8  # lines of a value that is printed in full, with rulers around its title
+_TOLD = re.compile(r"^(?!\s*#).*[a-z]{3}")
 _NEO = re.compile(r"Abort was called at (\d+) line in file:\s*(\S*)")  # Intel's compute runtime, UNRECOVERABLE_IF
 _LOST = re.compile(r"DeviceLost|device (?:is |was )?lost", re.IGNORECASE)  # is read by its own format
 
@@ -60,5 +62,7 @@ def read(near: Near) -> Iterator[Event]:
         said = f"Rust panicked at {where}{f': {why.strip()[:160].rstrip(chr(46))}' if why.strip() else ''}."
         yield Event("rust-panic", "ending", said, (("at", where),), next=_next.RECORD, line=line)
     elif (panic := _BARE_PANIC.search(text)) and not _LOST.search(text):
-        said = f"Rust panicked: {panic[1][:160].rstrip('.')}."
-        yield Event("rust-panic", "ending", said, (("said", panic[1][:80]),), next=_next.RECORD)
+        below = (line.strip() for line in near.after(MOST_BLANK) if _TOLD.search(line))
+        why = f"{panic[1].strip()} {next(below, '')}" if panic[1].rstrip().endswith(":") else panic[1]
+        said = f"Rust panicked: {why[:160].strip(' .:')}."
+        yield Event("rust-panic", "ending", said, (("said", panic[1][:80]),), next=_next.RECORD, warning=why.rstrip().endswith(":"))

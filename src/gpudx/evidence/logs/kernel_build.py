@@ -111,7 +111,7 @@ _FAILED = re.compile(
     rf"|age)?)\W*(?:has |step )?(?:failed|failure|error)"
     r"|error: (?:backend compiler failed|linking failed|Compiler frontend failed)|(?:nvrtc|hiprtc|comgr)\S*.{0,60}(?:fail|error)|ptxas "
     r"fatal|ld\.lld: error|lld: error"
-    r"|clang(?:\+\+)?(?:-\d+)?: error: |error: unsupported GPU arch"
+    r"|clang(?:\+\+)?(?:-\d+)?: error: |error: (?:unsupported GPU arch|unknown target (?:CPU|device|triple))"
     r"|PassManager::run failed|processing an MLIR pass pipeline|error(?:\(s\))? while linking|llvm-link: error|Can't execute .{0,200}clang",
     re.IGNORECASE,
 )

@@ -68,6 +68,7 @@ MARKS = (
     "devcoredump",
     "virtio_gpu",
     "pvrsrvkm",
+    "pvr_k",
     "powervr",
     "vivante",
     "habanalabs",
@@ -87,7 +88,7 @@ _DRIVER = re.compile(
     r"|dxgk(?:rnl)?|tegra-\w+|host1x|panfrost|panthor|lima"
     r"|mali\w*|msm\w*|adreno\w*"
     r"|kgsl\w*|Adreno-GSL|asahi|v3d"
-    r"|etnaviv|(?-i:radeon)|vfio[-_]pci|vfio|pcieport|DMAR|AMD-Vi|pvrsrvkm|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*"
+    r"|etnaviv|(?-i:radeon)|vfio[-_]pci|vfio|pcieport|DMAR|AMD-Vi|pvrsrvkm|PVR_K|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*"
     r"|\w*smmu\w*)\b",
     re.IGNORECASE,
 )
@@ -103,7 +104,7 @@ _KERNEL_LOG = re.compile(
     r"kern(?:el)?\b(?! and userspace)|\[ *\d+\.\d{3,6}\]|^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]"
     r"|\[drm(?![/\w])|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
     r"|[0-9a-f]{6,}\.\w+:|NVRM|\bGSP task|\bPCI (?:device|ROM)\b|/bus/pci/|device BAR\b"
-    r"|-GSL|\*\*\* gpu fault"
+    r"|-GSL|\*\*\* gpu fault|^\s*PVR_K: "
     r"|^\s*(?:kfd )?(?:drmn\d+|nvgpu|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
 )
 
@@ -179,6 +180,8 @@ KINDS = (
         "the device found an invalid command or instruction",
         "device-exception",
     ),
+    # Linux, i915: intel_engine_heartbeat.c. The engine no longer ran even the driver's own requests.
+    _kind(r"stopped heartbeat", "device-hang", "fault", "the device did not finish its work in time", "hang"),
     _kind(
         r"resetting (?:chip|gpu|rcs|engine|device)|reset begin",
         "gpu-reset",

@@ -60,8 +60,8 @@ def read(near: Near) -> Iterator[Event]:
         yield Event("device-page-fault", "fault", said, (), tuple(filter(None, notes)), causes, _next.DMESG, sure=False)
     elif found := _FLUSH.search(text):
         said = f"The kernel refused to run more work of this program ({found[1].strip()[:80]}): earlier work hung, or the device was reset."
-        causes = ("hang", "device-error-reported")
-        yield Event("device-lost", "report", said, (("api", "opengl"),), (), causes, _next.HANG, sure=False)
+        why = ("hang", "device-error-reported")
+        yield Event("device-lost", "report", said, (("api", "opengl"),), (), why, _next.HANG, sure=False)
     elif found := _BUILD.search(text):
         which = f" ({found[1]} and {found[2]})" if found[1] else ""
         yield _setup("driver-versions-differ", f"Parts of Mesa are from different builds{which}.")

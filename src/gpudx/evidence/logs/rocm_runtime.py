@@ -34,10 +34,10 @@ def read(near: Near) -> Iterator[Event]:
         yield Event("launch-bounds", "refusal", said, facts, causes=("launch-refused",), next=_next.RECORD)
     elif found := _LOADER.search(near.text):
         why = f"it was built for {found['isa']}, which this device does not run" if found["isa"] else found[1].strip(" .")
-        facts = (("said", re.sub(r"\d+", "#", found[1])[:80]),)
+        what = (("said", re.sub(r"\d+", "#", found[1])[:80]),)
         said = f"The runtime refused to load device code: {why}."
         sure = bool(found["isa"])
-        yield Event("code-object-refused", "refusal", said, facts, causes=("wrong-architecture",), next=_next.DOCTOR, sure=sure)
+        yield Event("code-object-refused", "refusal", said, what, causes=("wrong-architecture",), next=_next.DOCTOR, sure=sure)
     elif found := _BUNDLE.search(near.text):
         said = f"The program or a library has no device code for {found[1]}."
         yield Event(
