@@ -301,7 +301,7 @@ def _evidence(f: Failure, site: Site, count: int, launches: int, why: Why | None
     if (same := _same_buffer(f)) is not None and not (why and why.cause == aliased_arguments.OVERLAP):
         yield shared_pools.ranges(f, same) or f"argument {same} is the same buffer"
     least = "at least " if f.kind == "image" and not f.writes else ""  # they stop counting early (kernel_checks/prelude.py)
-    happened = f"; it happened {least}{times(count)}{_elsewhere(launches)}" if count else ""
+    happened = f"; the fault occurred {least}{times(count)}{_elsewhere(launches)}" if count else ""
     yield f"{_launched(f, site)}{happened}"
 
 
@@ -391,7 +391,7 @@ def _ends_of_loop(f: Failure) -> Iterator[str]:
 
 
 def _reported(f: Failure) -> str:
-    return "was the first to report it" if f.count > 1 else "reported it"
+    return "was the first to report the fault" if f.count > 1 else "reported the fault"
 
 
 def _element(f: Failure) -> str | None:
