@@ -22,6 +22,7 @@ from gpudx.diagnose import (
     index_reasons,
     nan_reasons,
     other_structs,
+    overlapping_regions,
     partial_launches,
     partial_writes,
     race_reasons,
@@ -55,7 +56,7 @@ from gpudx.text import capital, listed, plural, times
 ID = "kernel-check-"
 # The first that knows one.
 REASONS = (
-    stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, race_reasons, partial_writes, partial_launches,
+    stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, overlapping_regions, race_reasons, partial_writes, partial_launches,
     nan_reasons, image_reasons,
 )  # fmt: skip
 MOST_NAMED = 4  # kernels
