@@ -22,6 +22,7 @@ from gpudx.diagnose import (
     index_reasons,
     nan_reasons,
     other_structs,
+    overlapping_regions,
     partial_launches,
     partial_writes,
     race_reasons,
@@ -55,7 +56,7 @@ from gpudx.text import capital, listed, plural, times
 ID = "kernel-check-"
 # The first that knows one.
 REASONS = (
-    stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, race_reasons, partial_writes, partial_launches,
+    stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, overlapping_regions, race_reasons, partial_writes, partial_launches,
     nan_reasons, image_reasons,
 )  # fmt: skip
 MOST_NAMED = 4  # kernels
@@ -301,7 +302,7 @@ def _evidence(f: Failure, site: Site, count: int, launches: int, why: Why | None
     if (same := _same_buffer(f)) is not None and not (why and why.cause == aliased_arguments.OVERLAP):
         yield shared_pools.ranges(f, same) or f"argument {same} is the same buffer"
     least = "at least " if f.kind == "image" and not f.writes else ""  # they stop counting early (kernel_checks/prelude.py)
-    happened = f"; this was reported {least}{times(count)}{_elsewhere(launches)}" if count else ""
+    happened = f"; the fault occurred {least}{times(count)}{_elsewhere(launches)}" if count else ""
     yield f"{_launched(f, site)}{happened}"
 
 
@@ -391,7 +392,7 @@ def _ends_of_loop(f: Failure) -> Iterator[str]:
 
 
 def _reported(f: Failure) -> str:
-    return "was the first to report it" if f.count > 1 else "reported it"
+    return "was the first to report the fault" if f.count > 1 else "reported the fault"
 
 
 def _element(f: Failure) -> str | None:

@@ -32,7 +32,9 @@ class Pitch:
 
 
 @dataclass(frozen=True)
-class _Box:
+class Box:
+    """One side of a transfer: bytes of a row that are copied, rows and layers, from an origin on."""
+
     memory: int  # row of Objects, -1: of the host
     given: int
     origin: tuple[int, ...]
@@ -56,13 +58,26 @@ def pitches(facts: Facts, info: CallInfo, positions: Iterable[int]) -> Iterator[
                 yield from _suggested(facts, Pitch(side, name, given, mine[0].now, 0, 0), mine, others)
 
 
+@once
+def device_boxes(facts: Facts) -> tuple[tuple[int, str, Box], ...]:
+    """Transfers of several rows of a buffer: the call, the name of the pitch on the buffer's side, and what is transferred."""
+    found = []
+    for info in facts.trace.schema.doing("copy"):
+        for name in (name for name in _names(info) if name not in HOST):
+            for position in facts.trace.select(info)[:MOST_CALLS].tolist():
+                box = _box(facts, info, position, name)
+                if box is not None and box.memory >= 0 and box.region[1] > 1 and box.region[2] == 1:
+                    found.append((position, name, box))
+    return tuple(found)
+
+
 def _names(info: CallInfo) -> list[str]:
     if plain := [name for name in PLAIN if info.word(name) is not None and info.does in ("copy", "fill")]:
         return plain
     return [name for name, _ in info.fields if name.endswith("row_pitch") and info.does == "copy"]
 
 
-def _box(facts: Facts, info: CallInfo, position: int, name: str) -> _Box | None:
+def _box(facts: Facts, info: CallInfo, position: int, name: str) -> Box | None:
     """One side of a call. Of images the region is in pixels: their own side has no pitch, and that of the host is left out where none is
     passed."""
     if name in PLAIN:
@@ -77,7 +92,7 @@ def _box(facts: Facts, info: CallInfo, position: int, name: str) -> _Box | None:
     memory = int(facts.objects.live_at(np.array([record[word]], np.uint64), np.array([position]))[0]) if word else -1
     if not side:  # an image's: bytes of a row are not known here
         region, origin = (0, region[1], region[2]), (0, 0, 0)
-    return _Box(memory, given, origin, region)
+    return Box(memory, given, origin, region)
 
 
 def _plain_box(facts: Facts, position: int, name: str) -> _Box | None:
@@ -95,7 +110,7 @@ def _three(facts: Facts, position: int, name: str) -> tuple[int, ...]:
     return tuple(np.frombuffer(facts.trace.array(position, name), np.uint64).tolist())
 
 
-def _suggested(facts: Facts, pitch: Pitch, mine: list[_Box], others: list[_Box]) -> Iterator[Pitch]:
+def _suggested(facts: Facts, pitch: Pitch, mine: list[Box], others: list[Box]) -> Iterator[Pitch]:
     memory, found = mine[0].memory, dict[int, int]()
     known = [box.memory for box in (*mine, *others) if box.memory >= 0]
     numbers = _numbers(facts, known[0]) if known else []
@@ -115,7 +130,7 @@ def _suggested(facts: Facts, pitch: Pitch, mine: list[_Box], others: list[_Box])
         yield Pitch(pitch.side, pitch.name, pitch.given, pitch.now, wanted, rank)
 
 
-def _fits(box: _Box, pitch: int, size: int) -> bool:
+def _fits(box: Box, pitch: int, size: int) -> bool:
     """Can the driver take it? What lies behind the host's pointer is not known."""
     end = (box.origin[1] + box.region[1] - 1) * pitch + box.origin[0] + box.region[0]
     return box.region[0] <= pitch <= LARGEST and (not size or box.region[2] > 1 or end <= size)

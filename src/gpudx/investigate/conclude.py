@@ -11,7 +11,7 @@ from gpudx.detectors import hang
 from gpudx.diagnose import entries
 from gpudx.diagnose.instruments import NOT_CHECKED as INSIDE  # said of plain runs: nothing looked inside kernels
 from gpudx.diagnose.judge import ORDER
-from gpudx.investigate import exchanged, met
+from gpudx.investigate import exchanged, met, shared_kernels
 from gpudx.investigate.agreement import GENERAL, agreed, is_unnamed, kernel_of
 from gpudx.investigate.observed import HUNG, PLAIN, observation, observed
 from gpudx.investigate.prediction import REPORTED, STAYS
@@ -106,7 +106,8 @@ def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
     if state.symptom in IF_IT_MATTERS:
         kept = _that_matter if state.symptom == "no failure" else _without_effect
         told = list(kept(told, state.trials))
-    return tuple(_before_numbers(_earliest_first(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank))))
+    ranked = _before_numbers(_earliest_first(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank)))
+    return tuple(shared_kernels.before_followers(ranked, state))
 
 
 def _before_numbers(ranked: list[Diagnosis]) -> list[Diagnosis]:

@@ -6,7 +6,7 @@ whoever runs experiments; tests have one with known probabilities and no process
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -173,7 +173,15 @@ def with_run(state: Investigation, result: Result) -> Investigation:
         or (one.cause in known and _only_adds_the_line(one, known[one.cause]))
     ]
     before = tuple(with_callers(one, result.diagnosis) for one in state.before)
+    if result.trial.experiment == PLAIN and result.trial.outcome == "reproduced":
+        before = tuple(_confirmed_by(result.diagnosis, one) for one in before)
     return replace(state, before=before, found=(*state.found, *new))
+
+
+def _confirmed_by(diagnosis: Sequence[Diagnosis], known: Diagnosis) -> Diagnosis:
+    """What the first run's record made likely, and another plain run's record confirms: it crashed elsewhere, say, where that is certain."""
+    firm = next((one for one in diagnosis if one.cause == known.cause and one.status == "confirmed"), None)
+    return firm if firm is not None and known.status == "likely" else known
 
 
 def _ends_by_itself(trial: Trial) -> bool:

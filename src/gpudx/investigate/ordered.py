@@ -33,7 +33,7 @@ from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Site, Trial,
 from gpudx.model.cause_kinds import THREADS, UNORDERED
 from gpudx.text import plural
 
-EDGE, TRANSFERS, SERIALISED = "edge", "blocking-transfers", "serialised"
+EDGE, TRANSFERS, SERIALISED, TURNS = "edge", "blocking-transfers", "serialised", "turns"
 HOST_MEMORY, SHARED_MEMORY = "host-memory-changed-under-copy", "host-access-during-kernel"
 UNORDERED_ACCESS, REUSED_DATA = "unordered-access", "host-function-data-reused"
 WITHOUT_INSTRUMENT = (EDGE, TRANSFERS, KEPT, ROOMY)  # what their records show, plain runs have too
@@ -47,6 +47,7 @@ WHY = {
     EDGE: "whether ordering the two operations of the race fixes it",
     TRANSFERS: "whether a transfer is used before it is complete",
     SERIALISED: "whether the host uses memory before a kernel is done with it",
+    TURNS: "whether threads that share a kernel object matter",
 }
 
 
@@ -79,7 +80,7 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str]) -> Wanted | Non
     seen, demand = observed(_judged_by(trials, runnable)), _demand(trials)
     if not seen[PLAIN].rate.failures:
         return None
-    return next(filter(None, (_next_of(name, seen, demand) for name in _candidates(seen, runnable, demand))), None)
+    return next(filter(None, (next_of(name, seen, demand) for name in _candidates(seen, runnable, demand))), None)
 
 
 def _demand(trials: Sequence[Trial]) -> Demand:
@@ -112,7 +113,8 @@ def _until_decided(names: Sequence[str], seen: Mapping[str, Observed], demand: D
             return
 
 
-def _next_of(name: str, seen: Mapping[str, Observed], demand: Demand) -> Wanted | None:
+def next_of(name: str, seen: Mapping[str, Observed], demand: Demand = OF_FAILURES) -> Wanted | None:
+    """The run that is needed next to decide whether the failure goes with one change; None where it is decided, or will not be."""
     if where := met.of_pair(name, seen):
         return _next_where_met(name, seen, where)
     one, plain = seen.get(name, Observed(name)), seen[PLAIN]
@@ -208,7 +210,7 @@ def _race(edge: Observed, plain: Observed, case: Case) -> Diagnosis | None:
         return None
     reason = (
         f"The failure is gone in {edge.rate.runs} of {edge.rate.runs} runs in which these two operations are ordered at every "
-        f"occurrence. It comes back in plain runs: {_rate(plain)}."
+        f"occurrence. It comes back in plain runs: {rate(plain)}."
     )
     proof = Evidence(f"{edge.trials[-1].note}: {edge.failed}")
     counted = (proof, _plain(edge, plain), *finding.evidence)
@@ -231,11 +233,11 @@ def _words(finding: Finding) -> str:
 
 def _plain(one: Observed, plain: Observed) -> Evidence:
     after = plain.after(one)
-    return Evidence(f"without this change: {_rate(plain)}, {after.rate.failures} of them after the last changed run")
+    return Evidence(f"without this change: {rate(plain)}, {after.rate.failures} of them after the last changed run")
 
 
-def _rate(plain: Observed) -> str:
-    return f"{plain.failed}"
+def rate(plain: Observed) -> str:
+    return plain.failed
 
 
 # ---- host memory under transfers ----
@@ -286,7 +288,7 @@ def _host_memory(facts: Facts, line: Transfers, one: Observed, plain: Observed) 
         fix=USE_MAP if facts.trace.info(line.positions[0]).does.startswith("map") else cause.fix,
         reason=(
             f"The failure is gone in {one.rate.runs} of {one.rate.runs} runs in which this transfer is complete when its call "
-            f"returns. It comes back in plain runs: {_rate(plain)}."
+            f"returns. It comes back in plain runs: {rate(plain)}."
         ),
         observed=True,
     )
@@ -497,7 +499,7 @@ def _of_symbol(seen: Mapping[str, Observed], processes: Sequence[Facts]) -> Diag
 def _reason(one: Observed, plain: Observed) -> str:
     return (
         f"The failure is gone in {one.rate.runs} of {one.rate.runs} runs in which the program waits after each launch. It comes back "
-        f"in plain runs: {_rate(plain)}."
+        f"in plain runs: {rate(plain)}."
     )
 
 

@@ -215,6 +215,3 @@ def _pitch(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, s
     told = f"{_calls(site, change)} {word} {given}; the program fails every time, and passes with {wanted}"
     fix = f"Pass {wanted} bytes, the distance from one row to the next, as {name}." if pitch.wanted else f"Pass 0 as {name}."
     return HOST_PITCH if pitch.name in HOST else PITCH, told, f"a {name} of {pitch.wanted:,} bytes", fix
-
-
-SAYS = {MEMORY_KIND: _memory, EXCHANGE: _direction, ARGUMENT: _argument}

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from gpudx.model import Case, Diagnosis, Investigation, Outcome
+from gpudx.model import Case, Diagnosis, Finding, Investigation, Outcome
 from gpudx.model.case import first_rank_to_fail
 from gpudx.report import Page, builds, flake, source_line
 from gpudx.report.brief import RECORDER, calls_made, eventful, missing_calls, near, suppressions, unchecked_images
@@ -340,7 +340,7 @@ def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> li
         chosen = [one for severity in ("error", "warning") for one in case.findings if one.severity == severity]
         told = most_telling(case) if only_read(case) else None
         texts = [_unsaid(one.text, _headline(case)) for one in told.evidence] if told else []
-        texts += [f"{one.message} [{one.id}]" for one in chosen if one is not told]
+        texts += [f"{one.message} [{_id_and_line(one)}]" for one in chosen if one is not told]
     headline = _headline(case)
     texts = [text for text in dict.fromkeys(texts) if text and not _is_said(text, headline)]
     made = [writer.wrapped(text, f"{INDENT}- ") for text in texts]
@@ -358,6 +358,13 @@ def _is_said(text: str, headline: str) -> bool:
     """Are all words of the fact in the headline, in this order?"""
     said = iter(WORD.findall(headline.lower()))
     return all(word in said for word in WORD.findall(text.lower()) if word not in FILLING)
+
+
+def _id_and_line(finding: Finding) -> str:
+    """ "row-pitch, app.c:41": no code is shown beside a list of findings."""
+    source = finding.site.source if finding.site else None
+    line = os.path.basename(source) if source else ""
+    return f"{finding.id}, {line}" if line and line not in finding.message else finding.id
 
 
 def _shortened(lines: list[str], most: int, writer: Writer) -> list[str]:
