@@ -201,7 +201,7 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
         casefile.write(with_counts(conclude(first_failing(lab.folder, state), state), state, lab.folder), lab.folder)
 
     with _engine(lab, wanted) as lab:
-        renew(f"investigating{_at_a_time(lab)}; the program's output goes to {shortest(lab.folder)}")
+        renew(f"investigating{_at_a_time(lab)}; the program's output goes to {shortest(lab.folder)}", begins=True)
         limits = Limits(wanted.budget_s, wanted.runs)
         state = investigate(state, lab, limits, keep, _progress)
         state = with_second_cause(state, lab, limits, keep, _progress)

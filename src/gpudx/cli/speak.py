@@ -102,15 +102,16 @@ def follow(text: str) -> None:
         write(text)
 
 
-def renew(text: str) -> None:
-    """How something goes: a line that is renewed in place on a terminal, elsewhere now and then another line. What does not fit is left
-    out: only one row can be cleared."""
+def renew(text: str, begins: bool = False) -> None:
+    """How something goes: a line that is renewed in place on a terminal, elsewhere one where it `begins`, and now and then another. What
+    does not fit is left out: only one row can be cleared."""
     global _renewed
     if _quiet:
         return
+    _renewed = time.monotonic() if _renewed is None else _renewed
     if _is_terminal():
         write(f"\r\033[K{f'gpudx: {text}'[: _width() - 1]}")
-    elif _renewed is None or time.monotonic() - _renewed >= LINE_EVERY_S:
+    elif begins or time.monotonic() - _renewed >= LINE_EVERY_S:
         _renewed = time.monotonic()
         say(text)
 

@@ -234,6 +234,6 @@ def _table(seen: Tally) -> None:
 
     counts = [seen.count(condition) for condition in seen.question.commands]
     rows = [(c.condition, f"{c.old} of {c.runs}", f"{c.other} of {c.runs}", span(c)) for c in counts]
-    sure = f"failure rate ({100 * seen.question.confidence:g} % confidence)"
+    sure = f"failure rate ({100 * seen.question.confidence:g}% confidence)"
     for line in table(["condition", "failed", "failed in another way", sure], rows, page_here().width - 2) or ():
         print(f"  {line}")

@@ -359,7 +359,7 @@ def _reason(state: Investigation, stopped: Stop) -> str:
     plain = observed(state.trials)[PLAIN]
     rate = _how_often(state, plain)
     comes_and_goes = 0 < plain.rate.failures < plain.rate.runs
-    fits = f" (failure rate: {plain.range}, 95 % interval)" if plain.rate.runs >= ENOUGH_FOR_A_RATE and comes_and_goes else ""
+    fits = f" (failure rate: {plain.range}, 95% interval)" if plain.rate.runs >= ENOUGH_FOR_A_RATE and comes_and_goes else ""
     ended = "The plain run" if plain.rate.runs == 1 else f"All {plain.rate.runs:,} plain runs"
     stopped_early = f", and {plain.counts['timeout']:,} more did not end" if plain.counts["timeout"] else ""
     judged = state.asked.check or state.asked.compare or state.asked.expect

@@ -34,6 +34,7 @@ DECIDES = re.compile(
     r"(?:\.|->)\w+\s*[-+*/%](?!>)|[\w)\]]\s*[-+*/%]\s*\w+(?:\.|->)\w|(?:^|\()\s*[\w.>-]+\s*,\s*\d+\s*,.*&\s*\w+(?:\.|->)\w", re.S
 )
 RELEASES = re.compile(r"^cl(?:Release|SVMFree)|Free|Destroy")
+STALE = "stale-executable"
 STUB = "__device_stub_"  # of nvcc and hipcc: it launches the kernel
 NATIVE = re.compile(r"^(?P<function>.+) at (?P<file>[^/ ]+):(?P<line>\d+) \((?P<object>.+)\)$")
 PYTHON = re.compile(r"^(?P<file>[^/ ]+):(?P<line>\d+) in (?P<function>.+) \(python\)$")
@@ -71,7 +72,10 @@ class _Frame:
 
 
 def of(case: Case, entry: Diagnosis, kernel_text: KernelText | None = None) -> SourceLine | None:
-    """The line to read first: the call to change, else the access inside the kernel, else the guilty call, else the victim."""
+    """The line to read first: the call to change, else the access inside the kernel, else the guilty call, else the victim. None of a
+    program that is older than its sources: a line of theirs is another one."""
+    if entry.cause == STALE:
+        return None
     folders = _folders(case, *_sites(entry))
     if entry.root is not None and (found := _of_site(entry.root, folders)):
         return found

@@ -260,7 +260,7 @@ KINDS = (
         r"out of memory|ENOMEM|-12\b|no memory|failed to (?:allocate|reserve|pin)|OOM",
         "driver-out-of-memory",
         "refusal",
-        "the driver got no memory",
+        "the driver could not allocate memory",
         "failed-call",
     ),
     _kind(

@@ -29,7 +29,7 @@ LONGEST = 160
 FIRST_NUMBER = 100  # of CUDA's errors that are not mistaken for another program's
 EXCEPTION, FAILURE = "exception", "gpu-failure"
 WORDS = "program-"  # how the kinds of what a program says in its own words begin
-OVERFLOW = "Gradients were too large for half precision, and the program skipped a step: usual at first, not for long."
+OVERFLOW = "Gradients were too large for half precision, and the program skipped a step: usual at first, but not for long."
 _SCALE = re.compile(r"\bgrad\w*[ -]overflow|overflow detected|overflow!.{0,60}loss scale|loss scale.{0,40}overflow", re.IGNORECASE)
 SMALLEST = "Gradients were NaN or infinite even at the smallest loss scale, and the program gave up."
 _SCALE_END = re.compile(r"loss scale (?:is )?already at minimum|minimum loss scale reached", re.IGNORECASE)
@@ -99,7 +99,7 @@ CLASSES = tuple(
             r"^(?!.*static TLS).*?(?:out of (?:\w+ ){0,3}memory|(?:cannot|can't|could ?n.t|could not|failed to|unable to|fail\w* \w*) "
             r"(?:re)?alloc\w*|bad_alloc|\bENOMEM\b"
             r"|not enough (?:\w+ ){0,4}memory|insufficient memory|alloc\w* (?:\w+ ){0,3}failed|no space left)",
-            "The program got no memory or space",
+            "The program ran out of memory or space",
             _next.RECORD,
         ),
         (
