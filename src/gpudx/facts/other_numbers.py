@@ -146,7 +146,7 @@ class OtherNumbers:
         value = int(passed.value)
         mine = [one for one in self.passed if one.kernel == passed.kernel and one.kind not in REAL and one.index != passed.index]
         for over in mine:
-            for by in {*(int(one.value) for one in mine), *self._literals[passed.kernel]}:
+            for by in {*(int(one.value) for one in mine), *self._literals[passed.kernel], *self._groups[passed.kernel]}:
                 down, rest = divmod(int(over.value), by) if by > 1 else (0, 0)
                 if rest and down and value in (down, down + 1):
                     yield 2 * down + 1 - value, over, by
@@ -160,6 +160,14 @@ class OtherNumbers:
         infos = {launches.name(row): launches.info(row) for row in rows}
         texts = {name: kernels.source(info.program, info.position) if info else "" for name, info in infos.items()}
         return {name: frozenset(int(one, 0) for one in LITERAL.findall(text)) for name, text in texts.items()}
+
+    @cached_property
+    def _groups(self) -> dict[str, frozenset[int]]:
+        """The sizes of each kernel's groups."""
+        launches = self._facts.launches
+        functions = self._facts.kernels.functions(launches.kernel_row)
+        rows = [int(np.flatnonzero(functions == one)[0]) for one in self._functions]
+        return {launches.name(row): frozenset(map(int, launches.geometry(row)[1])) for row in rows}
 
     @cached_property
     def pool(self) -> dict[int, str]:

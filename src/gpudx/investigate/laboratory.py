@@ -53,7 +53,7 @@ from gpudx.lab.experiments import (
 from gpudx.lab.recorded import TRACES
 from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
 from gpudx.model import Asked, Case, Diagnosis, Evidence, Failure, Finding, Investigation, Trial
-from gpudx.model.diagnosis import Status
+from gpudx.model.diagnosis import OutcomeName, Status
 from gpudx.model.how import How, Ways
 from gpudx.trace import open_traces
 
@@ -61,6 +61,8 @@ SIMULATED = "oclgrind"
 REFUSALS = "runtime-errors"  # looks for calls that the runtime refuses without a driver's call
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
+LEAST_TRY_S, OF_A_TRY = 6.0, 4  # the same of a run with a change: its kernels are compiled again
+DOUBTFUL: OutcomeName = "reproduced"  # of a run that ended well with a change, but not with results
 INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
 LOOKING_INSIDE = frozenset({"checked", "checked-loops", "checked-numbers", "fenced", "low-fenced"})  # experiments inside kernels
 NOTHING = ("not reached", "tool missing")  # such runs may have no case
@@ -198,14 +200,15 @@ class Laboratory:
         job = self.job(experiment, state)
         made = self.make(job, self.folder / name, state)
         case = _counted(made.case, experiment, self.folder / name)
-        if not made.looks_inside or not (made.hung or self.ends):  # one that an instrument slowed down is better than none
+        is_try = base(experiment) in exchanged.FOUND
+        if not is_try and (not made.looks_inside or not (made.hung or self.ends)):  # one that an instrument slowed down is better than none
             self._learn_patience(made.duration_s, made.quiet_s)
-        self.ends = self.ends or not (made.looks_inside or made.hung)
+        self.ends = self.ends or not (is_try or made.looks_inside or made.hung)
         if experiment == PLAIN:
             self.context = with_learned(self.context, made.learned)
         trial = replace(trial_of(case, experiment, name, state, made.idle), output=made.output, fresh=made.fresh)
-        if trial.outcome == "passed" and _is_of_another_program(every()[base(experiment)]) and self._prints_nan(name):
-            trial = replace(trial, outcome="reproduced")  # `error > limit` is false for a NaN: that is no pass
+        if trial.outcome == "passed" and _is_of_another_program(every()[base(experiment)]) and (why := self._no_pass(made, name)):
+            trial = replace(trial, outcome=DOUBTFUL, note=trial.note or why)
         trial = uninitialized.without_unused(trial, state, case.diagnosis)
         if made.fresh:
             case, trial = _with_dependence(case, trial, state, made.facts)
@@ -223,11 +226,16 @@ class Laboratory:
         module = every()[base(experiment)]
         return case, trial if made.idle else at_sites.counted(trial, case, module, job.context, state), made
 
-    def _prints_nan(self, name: str) -> bool:
+    def _no_pass(self, made: Made, name: str) -> str:
+        """Why a program that passed with a change did so for another reason than that it is right now: `error > limit` is false for a NaN,
+        and so is the difference of two results that were not computed."""
         try:
-            return bool(PRINTED_NAN.search((self.folder / name / OUTPUT).read_bytes()))
+            printed = PRINTED_NAN.search((self.folder / name / OUTPUT).read_bytes())
         except OSError:
-            return False
+            printed = None
+        if printed:
+            return "the program printed a NaN"
+        return made.back.why_not(self.context.back) if made.back and self.context.back else ""
 
     def job(self, experiment: str, state: Investigation) -> Job:
         """The next run of an experiment after those of `state`."""
@@ -236,12 +244,13 @@ class Laboratory:
             turn=sum(t.experiment == experiment for t in state.trials),
             variant=experiment.partition(VARIANT)[2],
         )
+        is_try = base(experiment) in exchanged.FOUND
         return Job(
             experiment,
             context,
             launch=_faulting_launch(state),
             stacks=_wants_lines(context, experiment, state),
-            patience_s=self._longer() if _asks_for_time(experiment, state) else self._patience(),
+            patience_s=self._longer() if _asks_for_time(experiment, state) else self._patience(is_try),
             inside_s=self.context.how.timeout or max(self._patience(), INSTRUMENT_PATIENCE_S),
             still_s=self._stillness(experiment, state),
             left_s=self.budget_s - self.elapsed(),
@@ -253,11 +262,14 @@ class Laboratory:
         """Make a run, in `folder`."""
         return make(job, folder)
 
-    def _patience(self) -> float:
-        """After so many seconds a run hangs. Before a run has ended by itself, only the user can say."""
+    def _patience(self, is_try: bool = False) -> float:
+        """After so many seconds a run hangs. Before a run has ended by itself, only the user can say. A change that is tried may make a
+        loop endless: then the others wait for it."""
         given = self.context.how.timeout
         if given:
             return given
+        if is_try and self.longest:
+            return max(LEAST_TRY_S, OF_A_TRY * self.longest)
         first = max(LEAST_PATIENCE_S, FIRST_PATIENCE * self.budget_s)
         return max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else first
 
