@@ -157,6 +157,16 @@ def contents_back(call: Call) -> list[str]:
     return [f"if (blocking && {succeeded(call)})", "    gdx_cl_contents_back(&open, ptr, size);"] if wanted else []
 
 
+def read_back_after(call: Call) -> list[str]:
+    """What the program reads back is looked at once it is there (native/opencl/read_back.h)."""
+    if call.name == "clEnqueueReadBuffer":
+        return [f"if (gdx_cl_read_back() && {succeeded(call)})", "    gdx_cl_read_back_is(buffer, ptr, size, blocking);"]
+    if call.name == "clEnqueueMapBuffer":
+        reads = "flags & CL_MAP_READ && gdx_cl_read_back()"
+        return [f"if ({reads} && {succeeded(call)})", "    gdx_cl_read_back_is(buffer, result, size, blocking);"]
+    return ["if (gdx_cl_read_back())", "    gdx_cl_read_back_waited();"] if call.verb == "wait" else []
+
+
 def sources_after(call: Call) -> list[str]:
     """A copy may still read host memory."""
     if call.name != "clEnqueueWriteBuffer":
@@ -307,7 +317,7 @@ def wrapper(call: Call) -> str:
     quiet = "gdx_end_quiet" if call.verb == "query" else "gdx_end"
     lines += [*(f"    {line}" for line in watch_within(call)), f"    {quiet}(&open, {status_of(call)});"]
     after = (*sources_after(call), *site_after(call), *after_lines(call), *watch_after(call), *check_after(call))
-    after = (*after, *capture_after(call), *host_after(call), *redirect_after(call))
+    after = (*after, *capture_after(call), *host_after(call), *redirect_after(call), *read_back_after(call))
     lines += [f"    {line}" for line in after]
     lines += [*([] if void else ["    return result;"]), "}"]
     return "\n".join(lines)
@@ -320,7 +330,7 @@ def wrappers(calls: list[Call]) -> str:
         '#include "opencl/capture.h"\n'
         '#include "opencl/contents.h"\n'
         '#include "opencl/crumbs.h"\n#include "opencl/host_args.h"\n#include "opencl/hooks.h"\n'
-        '#include "opencl/redirect.h"\n#include "opencl/sites.h"\n'
+        '#include "opencl/read_back.h"\n#include "opencl/redirect.h"\n#include "opencl/sites.h"\n'
     ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]
     rows = [f"    .{c.name} = rec_{c.name}," for c in own if not c.skip]

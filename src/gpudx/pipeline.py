@@ -62,6 +62,7 @@ class Analysis:
 
 
 NOTHING_STATED = Stated()
+ENDING_ONLY = "this run is one of many with a small change: only how it ended was looked at"
 
 
 def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated: Stated = NOTHING_STATED) -> Analysis:
@@ -132,6 +133,24 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
         case = replace(case, hypotheses=judge(stated.hypotheses, case, facts))
     casefile.write(case, case_dir)
     return Analysis(case, facts)
+
+
+def ended_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Analysis:
+    """The case of a run of which only its end counts: no detector looks at it."""
+    traces, unreadable = open_traces(run.trace_dir)
+    outcome = outcome_of(run, _fault_address(traces, run.pid))
+    case = Case(
+        command=tuple(command),
+        directory=str(case_dir),
+        created=casefile.now(),
+        version=__version__,
+        outcome=outcome,
+        observations=(_observation(run, outcome),),
+        not_checked=(*unreadable, ENDING_ONLY),
+        environment=dict(run.how.extra_env),
+    )
+    casefile.write(case, case_dir)
+    return Analysis(case, tuple(derive(trace) for trace in traces))
 
 
 def join(first: Case, second: Case) -> Case:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from diagnose.test_investigations import investigate
 from support.opencl import OpenCL
 
@@ -31,3 +32,13 @@ def test_a_kernel_that_is_right_is_not_accused(opencl: OpenCL, tmp_path: Path) -
 
 def _line() -> int:
     return next(number for number, line in enumerate(PROGRAM.read_text().splitlines(), 1) if "// the word" in line)
+
+
+@pytest.mark.parametrize("way", ["read", "later", "map"])
+def test_a_change_that_makes_all_results_nan_is_no_pass(opencl: OpenCL, tmp_path: Path, way: str) -> None:
+    """The program passes with it: its check lets a NaN pass."""
+    program = opencl.build([PROGRAM.with_name("nan_passes.c")], "-lm", name="nan_passes")
+    case, said, _ = investigate(opencl, tmp_path / "case", *ONLY, "--", program, way)
+    assert not [entry for entry in case["diagnosis"] if entry["status"] in ("confirmed", "likely")], said
+    tried = [trial for trial in case["investigation"]["trials"] if "in[i] - 2.5f" in trial["note"]]
+    assert tried and {trial["outcome"] for trial in tried} == {"reproduced"} and {trial["ending"] for trial in tried} == {"passed"}, tried

@@ -162,14 +162,6 @@ class OtherNumbers:
                     yield 2 * down + 1 - value, over, by
 
     @cached_property
-    def _groups(self) -> dict[str, frozenset[int]]:
-        """Work-items per group of each kernel's first launch."""
-        launches = self._facts.launches
-        functions = self._facts.kernels.functions(launches.kernel_row)
-        rows = [int(np.flatnonzero(functions == one)[0]) for one in self._functions]
-        return {launches.name(row): frozenset(launches.geometry(row)[1]) for row in rows}
-
-    @cached_property
     def _literals(self) -> dict[str, frozenset[int]]:
         """Integers in the source of each kernel's program."""
         kernels, launches = self._facts.kernels, self._facts.launches
@@ -178,6 +170,14 @@ class OtherNumbers:
         infos = {launches.name(row): launches.info(row) for row in rows}
         texts = {name: kernels.source(info.program, info.position) if info else "" for name, info in infos.items()}
         return {name: frozenset(int(one, 0) for one in LITERAL.findall(text)) for name, text in texts.items()}
+
+    @cached_property
+    def _groups(self) -> dict[str, frozenset[int]]:
+        """The sizes of each kernel's groups."""
+        launches = self._facts.launches
+        functions = self._facts.kernels.functions(launches.kernel_row)
+        rows = [int(np.flatnonzero(functions == one)[0]) for one in self._functions]
+        return {launches.name(row): frozenset(map(int, launches.geometry(row)[1])) for row in rows}
 
     @cached_property
     def pool(self) -> dict[int, str]:

@@ -95,7 +95,7 @@ def _box(facts: Facts, info: CallInfo, position: int, name: str) -> Box | None:
     return Box(memory, given, origin, region)
 
 
-def _plain_box(facts: Facts, position: int, name: str) -> _Box | None:
+def _plain_box(facts: Facts, position: int, name: str) -> Box | None:
     """The same of a call that names memory by an address, which may be anywhere in it: the distance is that of the first byte."""
     ranges = facts.ranges
     row = next((row for row in ranges.at(position).tolist() if int(ranges.table["how"][row]) == PLAIN[name]), None)
@@ -103,7 +103,7 @@ def _plain_box(facts: Facts, position: int, name: str) -> _Box | None:
         return None
     one, memory = ranges.table[row], int(ranges.object[row])
     before = int(one["address"]) - int(facts.objects.table["handle"][memory]) if memory >= 0 else 0
-    return _Box(memory, facts.trace.record(position)[name], (before, 0, 0), (int(one["width"]), int(one["height"]), 1))
+    return Box(memory, facts.trace.record(position)[name], (before, 0, 0), (int(one["width"]), int(one["height"]), 1))
 
 
 def _three(facts: Facts, position: int, name: str) -> tuple[int, ...]:

@@ -177,8 +177,8 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
         return FAILS_TOO
     if state.symptom == "hang" and any(t.experiment == LOOPS and t.shown for t in state.trials):
         return None  # the loop is known; other instruments would wait for it
-    if wanted := shared_kernels.next_run(state, runnable):
-        return Step(wanted.experiment, wanted.why, wanted.runs)
+    if turns := shared_kernels.next_run(state, runnable):
+        return Step(turns.experiment, turns.why, turns.runs)
     if answered(state):
         if _reads_fresh_memory(state):  # whether that matters is another question
             step = _open_step(POISON, state, runnable)

@@ -54,7 +54,7 @@ from gpudx.lab.experiments import (
 from gpudx.lab.recorded import TRACES
 from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
 from gpudx.model import Asked, Case, Diagnosis, Evidence, Failure, Finding, Investigation, Trial
-from gpudx.model.diagnosis import Status
+from gpudx.model.diagnosis import OutcomeName, Status
 from gpudx.model.how import How, Ways
 from gpudx.trace import open_traces
 
@@ -64,6 +64,7 @@ PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
 PATIENCE_WITH_CHANGE = 5  # the same of a changed program
 LEAST_OF_CHANGE_S = 4.0
+DOUBTFUL: OutcomeName = "reproduced"  # of a run that ended well with a change, but not with results
 INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
 LOOKING_INSIDE = frozenset({"checked", "checked-loops", "checked-numbers", "fenced", "low-fenced"})  # experiments inside kernels
 NOTHING = ("not reached", "tool missing")  # such runs may have no case
@@ -211,8 +212,8 @@ class Laboratory:
         trial = replace(trial_of(case, experiment, name, state, made.idle), output=made.output, fresh=made.fresh)
         if hasattr(module, "changed"):
             trial = replace(trial, change=module.changed(job.context))
-        if trial.outcome == "passed" and other and self._prints_nan(name):
-            trial = replace(trial, outcome="reproduced")  # `error > limit` is false for a NaN: that is no pass
+        if trial.outcome == "passed" and other and (why := self._no_pass(made, name)):
+            trial = replace(trial, outcome=DOUBTFUL, note=trial.note or why)
         trial = uninitialized.without_unused(trial, state, case.diagnosis)
         if made.fresh:
             case, trial = _with_dependence(case, trial, state, made.facts)
@@ -229,11 +230,16 @@ class Laboratory:
         case, trial = _with_entry(freed_early.entry(state.trials, trial, case), case, trial, made.facts)
         return case, trial if made.idle else at_sites.counted(trial, case, module, job.context, state), made
 
-    def _prints_nan(self, name: str) -> bool:
+    def _no_pass(self, made: Made, name: str) -> str:
+        """Why a program that passed with a change did so for another reason than that it is right now: `error > limit` is false for a NaN,
+        and so is the difference of two results that were not computed."""
         try:
-            return bool(PRINTED_NAN.search((self.folder / name / OUTPUT).read_bytes()))
+            printed = PRINTED_NAN.search((self.folder / name / OUTPUT).read_bytes())
         except OSError:
-            return False
+            printed = None
+        if printed:
+            return "the program printed a NaN"
+        return made.back.why_not(self.context.back) if made.back and self.context.back else ""
 
     def job(self, experiment: str, state: Investigation) -> Job:
         """The next run of an experiment after those of `state`."""

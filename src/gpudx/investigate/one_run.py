@@ -18,6 +18,7 @@ from gpudx.facts import Facts, copy_offsets, exchangeable, other_numbers, redire
 from gpudx.facts.allocated import freed_before
 from gpudx.facts.kernel_sources import kernels_of_launches, of_launches
 from gpudx.facts.parts import can_be_apart
+from gpudx.facts.read_back import ReadBack, read_back
 from gpudx.investigate import redirected, standstill, which_memory
 from gpudx.investigate.loop import OutOfTime
 from gpudx.kernel_checks.word_changes import Change, changes
@@ -78,6 +79,7 @@ class Learned:
     sources: tuple[tuple[str, str], ...]
     suspected: frozenset[str]
     candidates: tuple[int, ...]
+    back: ReadBack | None
     seen: Seen
 
 
@@ -96,6 +98,7 @@ class Made:
     looks_inside: bool  # how long such a run takes says nothing about the program
     hung: bool
     facts: tuple[Facts, ...] = ()
+    back: ReadBack | None = None  # what the program read with a change that it passed with
 
 
 def make(job: Job, folder: Path) -> Made:
@@ -124,10 +127,10 @@ def make(job: Job, folder: Path) -> Made:
     cut_off = not stood_still and how.timeout != patience and (not job.is_first or not math.isfinite(quiet))
     if hung and (cut_off or (job.is_guess and quiet < STILL_WORKING_S)):
         raise OutOfTime
-    analysis = pipeline.diagnose_run(run, words, folder)
+    analysis = pipeline.ended_run(run, words, folder) if how.is_try and not how.fence else pipeline.diagnose_run(run, words, folder)
     for log in (folder / TRACES).glob("heap-*"):  # sparse files, which copies of a case would fill
         log.unlink()
-    learned = learn(analysis.case, analysis.facts, plain=job.experiment == PLAIN)
+    learned = LITTLE if how.is_try else learn(analysis.case, analysis.facts, plain=job.experiment == PLAIN)
     return Made(
         case=analysis.case,
         learned=learned,
@@ -140,6 +143,7 @@ def make(job: Job, folder: Path) -> Made:
         looks_inside=_looks_inside(how),
         hung=hung,
         facts=analysis.facts,
+        back=read_back(analysis.facts) if how.is_try and not analysis.case.outcome.failed else None,
     )
 
 
@@ -187,8 +191,16 @@ def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
         sources=tuple(dict.fromkeys(one for process in facts for one in of_launches(process))),
         suspected=frozenset(one.cause for one in case.diagnosis if one.status == "likely"),
         candidates=tuple(one.nth for _, one in which_memory.candidates(case.diagnosis, facts)) if threads <= 1 else (),
+        back=read_back(facts) if failing else None,
         seen=Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done),
     )
+
+
+LITTLE = Learned(
+    apis=frozenset(), frameworks=frozenset(), threads=0, devices=frozenset(), launches=0, parts=False, pair=None, edges=(), transfers=(),
+    offsets=(), exchanges=(), redirects=(), redirected=(), has_lines=False, numbers=(), edits=(), stuck="", frees=False, on_host=False, sources=(),
+    suspected=frozenset(), candidates=(), back=None, seen=Seen(),
+)  # fmt: skip  # of a run with a change, which nothing is learned from
 
 
 def with_learned(context: Context, learned: Learned) -> Context:
@@ -218,6 +230,7 @@ def with_learned(context: Context, learned: Learned) -> Context:
         sources=context.sources or learned.sources,
         suspected=context.suspected | learned.suspected,
         candidates=context.candidates or learned.candidates,
+        back=context.back or learned.back,
     )
 
 

@@ -12,6 +12,7 @@ __all__ = ["How", "variables"]
 SERIALISE = "GPUDX_SERIALISE"  # native/core/serialise.c
 STACKS = "GPUDX_STACKS"  # native/core/stacks.c
 CRUMBS = "GPUDX_CRUMBS"  # native/core/crumbs.c
+READ_BACK = "GPUDX_READ_BACK"  # native/opencl/read_back.h
 
 
 def variables(how: How, base: Mapping[str, str]) -> dict[str, str]:
@@ -22,6 +23,7 @@ def variables(how: How, base: Mapping[str, str]) -> dict[str, str]:
         **found,
         **({SERIALISE: "1"} if how.serialise or _reads_reports(how) else {}),
         **({STACKS: "1"} if how.stacks or how.indices else {}),
+        **({READ_BACK: "1"} if how.read_back else {}),
         **({CRUMBS: crumbs} if (crumbs := _crumbs(how)) else {}),
         **(fenced.environment(how.fence, {**base, **found}) if how.fence else {}),
         **(poisoned.environment(how.poison, {**base, **found}) if how.poison else {}),

@@ -121,7 +121,7 @@ def run_recorded(
         timed_out = not run.wait()
         run.hear()  # what ended the program may have come to us at the same moment
         duration = run.elapsed
-        picture = _end(run, case_dir) if timed_out else None
+        picture = _end(run, case_dir, how.is_try) if timed_out else None
         errors_at = _joined(how.output) if how.output else 0
         heard = listener.finish()
         log.keep(traces)
@@ -282,10 +282,13 @@ class _Run:
                 signals.stop_too(self.pid)
 
 
-def _end(run: _Run, case_dir: Path) -> Path | None:
+def _end(run: _Run, case_dir: Path, at_once: bool) -> Path | None:
     """The time is over: note what the threads are doing, then end the tree."""
     from gpudx.lab import hang, host_threads
 
+    if at_once:
+        hang.end_tree(run.pid, run.ended, hang.SHORT_GRACE_S)
+        return None
     path: Path | None = case_dir / HANG
     try:
         (case_dir / HANG).write_text(hang.snapshot(run.pid))

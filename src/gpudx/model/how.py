@@ -143,6 +143,8 @@ class How:
     capture: Capture | None = None
     nan: Nan | None = None
     values: bool = False  # hashes of what launches are given and leave
+    is_try: bool = False  # one of many small changes: nobody looks at what its threads were doing when the time is over
+    read_back: bool = False  # the data that the program reads is looked at as a whole
     faults_suffice: bool = False  # a run under a tool that has reported faults, and reports no more, is ended
     crumbs: str = ""  # breadcrumbs behind "all" launches, or "off"; "": within a budget of host time
     extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own

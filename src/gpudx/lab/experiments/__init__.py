@@ -40,6 +40,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, Protocol
 
+from gpudx.facts.read_back import ReadBack
 from gpudx.kernel_checks.word_changes import Change
 from gpudx.model import Asked
 from gpudx.model.how import Fence, How
@@ -108,6 +109,7 @@ class Context:
     transfers: tuple[str, ...] = ()  # that return early: their numbers by line, "" where that are too many
     sources: tuple[tuple[str, str], ...] = ()  # of kernels that were launched, with the options of their builds
     suspected: frozenset[str] = frozenset()  # causes that the record makes likely
+    back: ReadBack | None = None  # what plain runs read back
     candidates: tuple[int, ...] = ()  # buffers that the launch which faults may have missed: their allocations' numbers
 
 
@@ -163,11 +165,16 @@ def needs_launch(context: Context) -> str | None:
     return needs_gpu_calls(context) or (None if context.launches else "the program launches no kernel")
 
 
+def tried(how: How) -> How:
+    """How one of many changes is tried: what the program reads back with it is compared with what it reads without."""
+    return replace(how, is_try=True, read_back=True)
+
+
 def between_fences(how: How, turn: int) -> How:
     """How a change that the program passed with is run again: with pages behind each buffer, then before each. With an access outside of
     its buffer a program may pass by chance."""
     edge: Literal["high", "low"] | None = "high" if turn == 1 else "low" if turn == 2 else None
-    return replace(how, fence=Fence(edge)) if edge and how.fence is None else how
+    return replace(tried(how), fence=Fence(edge)) if edge and how.fence is None else tried(how)
 
 
 @cache

@@ -6,7 +6,7 @@ about other arguments. With a variant, another pair is swapped.
 
 from __future__ import annotations
 
-from gpudx.lab.experiments import UNCHECKED, Context, needs_gpu_calls
+from gpudx.lab.experiments import UNCHECKED, Context, needs_gpu_calls, tried
 from gpudx.model.how import How
 
 ID = "exchanged"
@@ -26,7 +26,7 @@ def variants(context: Context) -> tuple[str, ...]:
 
 
 def how(context: Context) -> How:
-    return context.how.under({VARIABLE: context.exchanges[int(context.variant or 1) - 1]})
+    return tried(context.how).under({VARIABLE: context.exchanges[int(context.variant or 1) - 1]})
 
 
 def did(context: Context) -> str:

@@ -5,6 +5,8 @@ Shows how often it fails, which every other experiment is compared with. It says
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpudx.lab.experiments import PLAIN, Context
 from gpudx.model.how import How
 
@@ -17,4 +19,5 @@ def missing(context: Context) -> str | None:
 
 
 def how(context: Context) -> How:
-    return context.how
+    """Later runs show what a run with a change is compared with."""
+    return replace(context.how, read_back=bool(context.turn))

@@ -6,7 +6,7 @@ fails, this says nothing about other offsets. With a variant, another offset is 
 
 from __future__ import annotations
 
-from gpudx.lab.experiments import Context
+from gpudx.lab.experiments import Context, tried
 from gpudx.model.how import How
 
 ID = "scaled-offset"
@@ -26,7 +26,7 @@ def variants(context: Context) -> tuple[str, ...]:
 
 
 def how(context: Context) -> How:
-    return context.how.under({VARIABLE: context.offsets[int(context.variant or 1) - 1]})
+    return tried(context.how).under({VARIABLE: context.offsets[int(context.variant or 1) - 1]})
 
 
 def did(context: Context) -> str:
