@@ -98,7 +98,8 @@ def _finding(facts: Facts, run: Run, row: int, one: _Element) -> Finding:
         severity="error" if run.failed and (first_report(facts) is None or one.uploaded < one.step) else "warning",
         message=(
             f"Kernel {site.kernel} (launch {site.launch}) steps through {name} by {one.step} bytes for each thread, and "
-            f"{filled.call}{where} uploaded {one.uploaded} bytes for each of the {one.count:,} elements: the host and the kernel lay them out differently."
+            f"{filled.call}{where} uploaded {one.uploaded} bytes for each of the {one.count:,} elements: the host and the kernel lay "
+            "them out differently."
         ),
         evidence=(
             Evidence(f"{filled.call}{where} filled all {size:,} bytes: {one.count:,} x {one.uploaded}", (filled.number,)),
