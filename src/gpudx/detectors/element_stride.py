@@ -11,7 +11,7 @@ Example:
 
 Fix it by declaring the struct once, for both.
 
-Reported where the kernel's PTX, in the program's file, shows that each thread uses the argument only at its own global id, with another
+Reported where the kernel's PTX, in the program's files, shows that each thread uses the argument only at its own global id, with another
 number of bytes from one to the next than the host uploaded for each; the elements are as many as the launch has threads, or as a number
 that it was passed and rounded up from; and the buffer does not hold a whole number of the kernel's elements. It is an error in a program
 that fails, else a warning.
