@@ -39,11 +39,15 @@ PTX = """
 """
 
 
-def stepped(schema: str, folder: Path, size: int, *, more: str = "", n: int = N, copied: int = 0, at: int = 0) -> CudaWorld:
+def stepped(
+    schema: str, folder: Path, size: int, *, more: str = "", n: int = N, copied: int = 0, at: int = 0, packed: bool = False
+) -> CudaWorld:
     cuda = CudaWorld(schema)
     cuda.header["exe"] = str(device_images.program(folder / "app", PTX.replace("MORE", more).encode())).encode()
     particles = cuda.alloc(size)
     cuda.call("cuMemcpyHtoD_v2", dst=particles, src=0x5000, size=copied or size)
+    if packed:
+        cuda.launch(cuda.kernel("_Z4packPfi", [8, 4]), [particles, N])
     cuda.launch(cuda.kernel(STEP, [8, 4, 4]), [particles + at, 0, n], grid=(8, 1, 1), block=(128, 1, 1))
     cuda.sync()
     return cuda
@@ -72,6 +76,7 @@ def test_another_size_of_an_element(schema: str, look: Look, tmp_path: Path, hos
         (KERNELS * 1500, {}),  # 1,500 of them, of which 1,000 are used
         (20 * N, {"copied": 19 * N}),
         (20 * N, {"at": 20}),
+        (28 * N, {"packed": True}),  # another kernel moves the elements together before
         (20 * N, {"n": 999}),
         (20 * N, {"more": "ld.global.f64 %fd2, [%rd4+24];"}),  # the next one's, too
     ],

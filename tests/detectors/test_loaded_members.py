@@ -71,3 +71,15 @@ def test_freed_memory_that_a_structure_still_points_to(schema: str, tmp_path: Pa
 def test_which_zeros_are_null_pointers(schema: str, tmp_path: Path, loaded: int | None, bytes_: list[int]) -> None:
     facts, _ = Matrices(schema, tmp_path, loaded).found(0, 0)
     assert [word.byte for word in null_words(facts, 0)] == bytes_
+
+
+def test_the_code_may_be_in_a_library_of_the_program(schema: str, tmp_path: Path) -> None:
+    one = Matrices(schema, tmp_path, None)
+    facts, _ = one.found(0, 0)
+    library = device_images.program(tmp_path / "libmatrix.so", PTX.replace("LOADED", "8").encode())
+    seen = []
+    for maps in ("", f"7f0000000000-7f0000001000 r-xp 00000000 00:00 1 {library}\n"):
+        again = derive(facts.trace)
+        again.trace.__dict__["maps"] = maps
+        seen.append([word.byte for word in null_words(again, 0)])
+    assert seen == [[0, 8, 16], [8]]

@@ -91,6 +91,16 @@ def test_a_likely_cause_that_no_experiment_can_confirm_ends_the_plan(cause: str,
     assert decisive.is_steady(state) != goes_on
 
 
+@pytest.mark.parametrize(("ending", "wanted"), [("signal:SIGABRT", ["runtime-errors", "global-races", "numbers"]), ("signal:SIGSEGV", [])])
+def test_a_program_that_its_own_check_aborts_is_looked_at_as_one_with_wrong_results(ending: str, wanted: list[str]) -> None:
+    runnable, made = ("runtime-errors", "global-races", "numbers"), list[str]()
+    trials = tuple(Trial("recorded", "reproduced", ending, 1.0) for _ in range(3))
+    while (step := decisive.next_step(Investigation(0.99, trials=trials, symptom="crash"), runnable)) is not None:
+        made.append(step.experiment)
+        trials += (Trial(step.experiment, "reproduced", ending, 1.0),)
+    assert made == wanted
+
+
 def test_progress_never_counts_beyond_its_end() -> None:
     """More poisoned runs are wanted where the outcome differs by pattern; the step says how many."""
     patterns = ["a", "b", "c", "a"]

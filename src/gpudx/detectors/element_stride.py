@@ -11,10 +11,14 @@ Example:
 
 Fix it by declaring the struct once, for both.
 
-Reported where the kernel's PTX, in the program's file, shows that each thread uses the argument only at its own global id, with another
-number of bytes from one to the next than the host uploaded for each; the elements are as many as the launch has threads, or as a number
-that it was passed and rounded up from; and the buffer does not hold a whole number of the kernel's elements. It is an error in a program
-that fails, else a warning.
+Reported if all of this holds:
+
+- The kernel's PTX, in the program's files, shows that each thread uses the argument only at its own global id, with another number of bytes
+  from one to the next than the host uploaded for each element.
+- The elements are as many as the launch has threads, or as a number that it was passed and rounded up from.
+- The buffer is no whole number of the kernel's elements, nothing wrote it after the upload, and no kernel is passed an address inside it.
+
+It is an error in a program that fails, unless the device stopped a kernel and the kernel's elements are the smaller ones; else a warning.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from gpudx.detectors._elements import counts, uploaded
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
+from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.given_memory import uses
 from gpudx.facts.kernel_code import values_of
@@ -79,7 +84,9 @@ def _elements(facts: Facts, row: int) -> Iterator[_Element]:
         code = values_of(facts, int(facts.launches.kernel_row[row])) if filled is not None else None
         step = code.strides.get(index, 0) if code is not None else 0
         count = next((count for count, each in sizes.items() if each != step), None)
-        if filled is not None and count is not None and step >= SMALLEST and size % step and not _has_parts(facts, memory):
+        if filled is None or count is None or step < SMALLEST or not size % step:
+            continue
+        if not _has_parts(facts, memory) and not _is_written_between(facts, memory, filled, position):
             yield _Element(index, memory, filled, count, sizes[count], step)
 
 
@@ -87,6 +94,13 @@ def _has_parts(facts: Facts, memory: int) -> bool:
     """Is a kernel passed an address inside it? Then it may hold several arrays, one after the other."""
     table = uses(facts)
     return bool(((table["object"] == memory) & (table["argument"] >= 0) & (table["begin"] > 0)).any())
+
+
+def _is_written_between(facts: Facts, memory: int, filled: int, position: int) -> bool:
+    """May other work have written it since, and packed it in another way?"""
+    table = uses(facts)
+    later = (table["position"] > filled) & (table["position"] < position) & (table["object"] == memory)
+    return bool(((table["how"][later] & WRITE) != 0).any())
 
 
 def _finding(facts: Facts, run: Run, row: int, one: _Element) -> Finding:
@@ -97,8 +111,9 @@ def _finding(facts: Facts, run: Run, row: int, one: _Element) -> Finding:
         id=ID,
         severity="error" if run.failed and (first_report(facts) is None or one.uploaded < one.step) else "warning",
         message=(
-            f"Kernel {site.kernel} (launch {site.launch}) steps through {name} by {one.step} bytes for each thread, and {filled.call}{where} "
-            f"uploaded {one.uploaded} bytes for each of the {one.count:,} elements: the host and the kernel lay them out differently."
+            f"Kernel {site.kernel} (launch {site.launch}) steps through {name} by {one.step} bytes for each thread, and "
+            f"{filled.call}{where} uploaded {one.uploaded} bytes for each of the {one.count:,} elements: the host and the kernel lay "
+            "them out differently."
         ),
         evidence=(
             Evidence(f"{filled.call}{where} filled all {size:,} bytes: {one.count:,} x {one.uploaded}", (filled.number,)),

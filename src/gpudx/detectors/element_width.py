@@ -13,7 +13,7 @@ Fix it by converting the data before the upload (`re.astype(np.float32)`), or by
 
 Reported if all of this holds:
 
-- Each work-item uses the argument at its own global id only, by the kernel's source, or by its PTX in the program's file: so half of the
+- Each work-item uses the argument at its own global id only, by the kernel's source, or by its PTX in the program's files: so half of the
   buffer is never used.
 - Every buffer that the host fills for such an argument is exactly twice as large as the launch needs; the others are exactly as large as
   it needs, or twice.

@@ -12,7 +12,7 @@ Example:
 
 Fix it by creating the texture with the kind of coordinates that the kernel uses, or by dividing them by the width and the height.
 
-Reported where the kernel's PTX, in the program's file, shows what all its coordinates of this texture are: whole numbers with constants
+Reported where the kernel's PTX, in the program's files, shows what all its coordinates of this texture are: whole numbers with constants
 added, at least one of them a global id, and the texture is normalized; or global ids divided by the number of threads in that dimension
 (but for rounding up to whole blocks), and the texture is not.
 """

@@ -12,7 +12,7 @@ Example:
 Fix it by freeing the memory after the last work that uses it has ended, or in the order of that work's stream.
 
 Not reported: memory freed in stream order after the use, addresses that were allocated again, the end of live memory where
-freed memory begins; and addresses that the kernel does not load, by its PTX in the program's file. A stale address inside a structure may
+freed memory begins; and addresses that the kernel does not load, by its PTX in the program's files. A stale address inside a structure may
 be a member that the kernel does not use: a warning, unless the device reported a fault while the launch may have been running.
 """
 

@@ -189,8 +189,8 @@ UNCHANGED = (
 
 SAME = "What the program printed and returned was the same whatever fresh memory held."
 READ_BACK = (
-    "What the program read back from the device changes with what fresh memory holds, and with nothing else between these runs; it failed in "
-    "the same way each time, so it is not shown that it fails because of this."
+    "What the program read back from the device changes with what fresh memory holds, and with nothing else between these runs; it failed "
+    "in the same way each time, so it is not shown that it fails because of this."
 )
 
 

@@ -72,7 +72,19 @@ FAILS_TOO = Step("recorded", "whether it fails without an instrument too", 12)
 HANGS_TOO = Step("recorded", "whether it hangs without an instrument too", 8)
 QUIETLY = Step("recorded", "whether it fails sometimes", QUIET)
 REPEATS = Step("recorded", "whether it fails every time", 3)
-ABORTED = (REPEATS, EXCHANGED, SCALED, REDIRECTED, OTHER_NUMBER, EDITED_KERNEL)  # its own check may abort a program
+ABORTED = (  # its own check may abort a program: what is looked for where results are wrong, and not where a program crashes
+    RUNTIME,
+    GLOBAL_RACES,
+    SHARED_MEMORY,
+    SHARED_AGAIN,
+    NUMBERS,
+    REPEATS,
+    EXCHANGED,
+    SCALED,
+    REDIRECTED,
+    OTHER_NUMBER,
+    EDITED_KERNEL,
+)
 PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
     "device error": (

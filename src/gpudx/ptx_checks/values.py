@@ -37,7 +37,7 @@ class Access:
     @property
     def is_own(self) -> bool:
         """Is it inside the element at the thread's own id, in one dimension?"""
-        return self.parameter is not None and self.axis == "x" and 0 <= self.begin and self.begin + self.width <= self.step
+        return self.parameter is not None and self.axis == "x" and self.begin >= 0 and self.begin + self.width <= self.step
 
 
 @dataclass(frozen=True)

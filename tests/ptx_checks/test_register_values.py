@@ -61,6 +61,10 @@ extern "C" __global__ void wrong(const float2 *p, float *out)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     out[i] = p[i].x * p[i + 1].y;
 }
+extern "C" __global__ void grid(const int *in, float *out, int n)
+{
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] = in[i] * 2.0f;
+}
 extern "C" __global__ void wide(const double *in, double *out, size_t n)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -121,3 +125,8 @@ def test_an_index_from_the_other_end_is_not_the_own_id(text: str) -> None:
 def test_kernels_that_are_not_there_are_not_known(text: str) -> None:
     values = Values(text, "other")
     assert not values.is_known and not list(values.accesses()) and not list(values.samples())
+
+
+def test_a_loop_over_the_data_in_steps_of_the_grid_is_not_followed(text: str) -> None:
+    """There are as many elements as the loop goes on for, which the number of threads does not say."""
+    assert not Values(text, "grid").strides
