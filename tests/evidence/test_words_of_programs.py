@@ -40,7 +40,7 @@ SAID = {
     "what():  Unknown ze_result_t value: 1879179264": ("status-dependency-unavailable", "dependency unavailable"),
     "InductorError: tuning failed: PTXASError: PTXAS error: Internal Triton PTX codegen error": ("compiler-crashed", "codegen error"),
     "Error while parsing WGSL: :14:9 error: unresolved value 'fold'": ("build-failed", "was not built"),
-    "[  812.123456] nouveau 0000:01:00.0: fifo: fault 00 [VIRT_READ] at 0000000000200000 engine 00 [gr]": ("device-page-fault", "not mapped"),
+    "[  812.123456] nouveau 0000:01:00.0: fifo: fault 00 [VIRT_READ] at 0000000000200000": ("device-page-fault", "not mapped"),
     "[  99.123456] vfio-pci 0000:01:00.0: not ready 65535ms after FLR; giving up": ("reset-failed", "could not be reset"),
     "folder aborts with SIGABRT": ("host-abort", "SIGABRT"),
     "llvm-fold: /x/llvm/ADT/Fold.h:9: T& llvm::Fold<T>::at(int): Assertion `i < size()' failed.": (
