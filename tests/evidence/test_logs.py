@@ -235,7 +235,7 @@ For debugging consider passing CUDA_LAUNCH_BLOCKING=1""",
     ),
     "kernel-module": (
         "[  9.123] nouveau 0000:01:00.0: fifo: fault 00 [READ] at 00000000001b0000 engine 00 [GR] reason 02 [PTE], PBDMA0",
-        "The kernel driver (nouveau) reported that work on the device failed.",
+        "The kernel driver (nouveau) reported that the device accessed memory that is not mapped.",
     ),
     "launcher": (
         "srun: error: node7: task 3: Exited with exit code 139",

@@ -67,7 +67,7 @@ NOT_CHECKED = {
 INTERCEPT = {
     ">>>> clEnqueueNDRangeKernel( fold ): queue = 0x1, kernel = 0x2\n... clFinish after clEnqueueNDRangeKernel returned "
     "CL_OUT_OF_RESOURCES (-5)\n<<<< clEnqueueNDRangeKernel -> CL_SUCCESS": ("command-failed", "The kernel fold failed on the device"),
-    ">>>> eventCallbackCaller: event = 0x55, status = UNKNOWN (-5)": ("event-failed", "had failed (CL_OUT_OF_RESOURCES, -5)"),
+    ">>>> eventCallbackCaller: event = 0x55, status = UNKNOWN (-5)": ("event-failed", "an event failed (CL_OUT_OF_RESOURCES, -5)"),
     "Build Status for device 0 = Fold (OpenCL C 1.2): CL_BUILD_ERROR": ("build-failed", "A kernel was not built"),
     "Unexpectedly got a NULL timing event for clEnqueueNDRangeKernel, check for OpenCL errors!": ("launch-failed", "A launch"),
 }

@@ -38,6 +38,17 @@ SAID = {
     "sbatch: error: Invalid generic resource (gres) specification": ("no-device", "The scheduler has no node for it"),
     "OrtRun() failed: cannot create a pipeline: A valid external Instance reference no longer exists.": ("device-lost", "was lost"),
     "what():  Unknown ze_result_t value: 1879179264": ("status-dependency-unavailable", "dependency unavailable"),
+    "InductorError: tuning failed: PTXASError: PTXAS error: Internal Triton PTX codegen error": ("compiler-crashed", "codegen error"),
+    "Error while parsing WGSL: :14:9 error: unresolved value 'fold'": ("build-failed", "was not built"),
+    "[  812.123456] nouveau 0000:01:00.0: fifo: fault 00 [VIRT_READ] at 0000000000200000": ("device-page-fault", "not mapped"),
+    "[  99.123456] vfio-pci 0000:01:00.0: not ready 65535ms after FLR; giving up": ("reset-failed", "could not be reset"),
+    "folder aborts with SIGABRT": ("host-abort", "SIGABRT"),
+    "llvm-fold: /x/llvm/ADT/Fold.h:9: T& llvm::Fold<T>::at(int): Assertion `i < size()' failed.": (
+        "compiler-crashed",
+        "An assertion in the device compiler failed",
+    ),
+    "app: /x/fold.cpp:9: int fold(int): Assertion `i < n' failed.": ("host-assertion", "An assertion in the host program failed"),
+    "RuntimeException: Fold::Raw Failed to allocate memory for requested buffer of size 512": ("program-no-memory", "got no memory"),
     # places in the messages of compilers
     "\"/tmp/OCL7.cl\", line 12: error: identifier \"fold\" is undefined": ("build-failed", "OCL7.cl:12: identifier"),
     "ptxas /tmp/fold.ptx, line 33; error   : Unknown symbol 'fold'": ("build-failed", "fold.ptx:33: Unknown symbol"),
@@ -56,6 +67,7 @@ QUIET = (
     "0x22: OpenCL device 0",
     "Device disconnected: DeviceLostReason::CallbackCancelled, A valid external Instance reference no longer exists.",
     "[ 7.123456] i915 0000:00:02.0: [drm] heartbeat interval is 2500 ms",
+    "vfio-pci 0000:01:00.0: ready 12ms after FLR",
     "PVR_K:  1234: Read BVNC 36.29 from device registers",
 )
 
@@ -93,3 +105,14 @@ def test_what_was_never_made_is_no_second_fault() -> None:
 def test_a_bad_handle_after_something_else_stands_for_itself(other: str) -> None:
     assert findings(f"{other}\n{NO_EVENT}\n")[-1].severity == "error"
     assert findings(f"{NO_EVENT}\n{REFUSED}\n")[0].severity == "error", "what came before follows from nothing"
+
+
+HUNG = "[ 7.1234] amdgpu 0000:2d:00.0: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=2\n"
+OPCODE = "[ 7.1235] [drm:gfx_bad_op_irq [amdgpu]] *ERROR* Illegal opcode in command stream\n"
+
+
+def test_a_fault_is_no_consequence_of_the_timeout_that_was_printed_first() -> None:
+    found = findings(HUNG + OPCODE)
+    assert [(one.id, one.severity) for one in found] == [("log-device-hang", "error"), ("log-device-bad-command", "error")]
+    again = findings(OPCODE + HUNG)
+    assert [one.severity for one in again] == ["error", "info"], "a timeout behind a fault follows from it"

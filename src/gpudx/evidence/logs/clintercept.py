@@ -66,7 +66,7 @@ class Lines:
         elif found := _EVENT.search(near.text):
             code = int(found[2])
             name = STATUSES[code][0] if code in STATUSES else found[1]
-            said = f"The program was told that the command of an event had failed ({name}, {code})."
+            said = f"The command of an event failed ({name}, {code})."
             causes = ("device-error-reported",)
             yield Event("event-failed", "report", said, (("status", name),), causes=causes, next=_next.SERIALISE, sure=False)
         elif found := _LEAK.search(near.text):

@@ -100,7 +100,8 @@ _SIGNAL = re.compile(
 )
 # A program may speak of signals without having met one.
 _MET = re.compile(
-    r"signal|segmentation fault|report\w* a segfault|segfaulted|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus "
+    r"signal|\babort(?:s|ed) with\b"
+    r"|segmentation fault|report\w* a segfault|segfaulted|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus "
     r"error|violation"
     r"|^\s*(?:\S+: line \d+:.*)?(?:Illegal instruction|Floating point exception)|EXC_BAD|0xc0000005|\(0x[0-9a-f]+\) at pc=",
     re.IGNORECASE,

@@ -191,6 +191,7 @@ KINDS = (
     _kind(
         r"fault \(page table\)|MMU error|pte invalid"
         r"|page ?fault|fault:? .{0,40}iova|context fault|mmu fault|vm fault|translation fault|protection fault|unhandled.{0,20}fault"
+        r"|fault [0-9a-f]{2} \[\w*(?:READ|WRITE|ATOMIC|PREFETCH)\w*\] at"  # nouveau, nvkm/engine/fifo
         r"|fault info|invalid (?:read|write)|smmu.{0,40}fault|fault response: unsuccessful"
         r"|iommu.{0,60}fault|DMAR.{0,60}fault|IO_PAGE_FAULT|CAT[_ ]?ERR|ADDR_RANGE_FAULT|\[OOR_ADDR\]|Unmapped|bus fault",
         "device-page-fault",
@@ -200,7 +201,7 @@ KINDS = (
     ),
     _kind(
         r"reset.{0,40}(?:fail|not supported|Inappropriate)|fail\w* to reset|error writing.{0,120}reset|Refused to change power state"
-        r"|stuck in D3|Unable to change power state",
+        r"|not ready \d+ ?ms after (?:FLR|bus reset|resume|D3\w*)|stuck in D3|Unable to change power state",
         "reset-failed",
         "refusal",
         "the device could not be reset",
@@ -297,7 +298,7 @@ class Lines:
     """A driver prints many lines about one fault: what comes soon after the first follows from it."""
 
     def __init__(self) -> None:
-        self._fault = -SOON
+        self._fault, self._hung = -SOON, False  # the last line of a fault, and whether it said no more than that work did not end
 
     def takes(self, near: Near) -> bool:
         """Ordinary lines of a driver, so that no format reads them by their words."""
@@ -326,8 +327,9 @@ class Lines:
         if kind is not None:
             event = _event(kind, driver[1].lower() if driver else "", near)
             if event.role == "fault":
-                event = replace(event, role="report") if near.line - self._fault < SOON else event
-                self._fault = near.line
+                says_more = self._hung and event.kind != HANG.kind
+                event = replace(event, role="report") if near.line - self._fault < SOON and not says_more else event
+                self._fault, self._hung = near.line, event.kind == HANG.kind
             yield event
 
 

@@ -33,7 +33,7 @@ def read(near: Near) -> Iterator[Event]:
         yield Event("pocl-command-failed", "report", said, causes=("device-error-reported",), next=_next.RECORD, sure=False)
         return
     if found := _PARTS.search(near.text):
-        said = f"PoCL went on through a part of it that is not complete, at {found[1]}."
+        said = f"PoCL used a part of itself that is not complete, at {found[1]}."
         yield Event("pocl-incomplete", "ending", said, (("at", found[1]),), warning=True)
         return
     match = _LINE.search(near.text)

@@ -243,6 +243,8 @@ CLASSES = tuple(
         ),
     )
 )
+# An exception of a general type that says that memory was refused.
+_NO_MEMORY = re.compile(r"\b(?:failed to|could not|cannot|unable to) allocate (?:\w+ ){0,3}memory\b", re.IGNORECASE)
 # What a line with the same words reports is no failure of the program: a level that is not of errors, a question, a plan.
 _MILD = re.compile(
     r"\bINFO\b(?!.*\b(?:FAILED|ERROR|FATAL)\b)|\bDEBUG\b|\bTRACE\b|\bNOTE\b|(?:Runtime|User|Deprecation|Future)Warning:|\(II\)"
@@ -310,6 +312,9 @@ def read(near: Near) -> Iterator[Event]:
         yield _event(EXCEPTION, f"The program raised {found[1]}.", text)
     elif found := _EXCEPTION.search(text):
         why = f": {found[2][:LONGEST].rstrip('.')}" if found[2] else ""
+        if _NO_MEMORY.search(text):
+            yield _event(f"{WORDS}no-memory", f"The program got no memory ({found[1]}): {_clause(text)}.", text)
+            return
         yield _event(EXCEPTION, f"The program raised {found[1]}{why}.", text)
     elif found := _ELIXIR.search(text):
         why = (found[2] or found[4])[:LONGEST].rstrip(".:")
@@ -321,6 +326,12 @@ def read(near: Near) -> Iterator[Event]:
         yield replace(event, warning=unrecognised.goes_on(text))
     elif not unrecognised.is_prose(text) and not _MILD.search(text):
         yield from _in_words(text, said)
+
+
+def _clause(text: str) -> str:
+    """The part of a long line that speaks of memory."""
+    found = _NO_MEMORY.search(text)
+    return text[found.start() :][:LONGEST].rstrip(" .;") if found else text[:LONGEST]
 
 
 def is_weak(kind: str) -> bool:

@@ -7,10 +7,8 @@ statuses that speak of a handle count, and only behind a refusal of a call that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
-from gpudx.diagnose.stories import Entry
-from gpudx.evidence.reading import Event
+from gpudx.evidence.logs._event import Event
 
 _PROGRAM = re.compile(r"build|compil|link|cl(?:Build|Compile|Link|Create)Program|clCreateKernel|kernel-name", re.IGNORECASE)
 _MEMORY = re.compile(r"clCreate(?:Sub)?(?:Buffer|Image|Pipe)|alloc|buffer-size|image-size|image-format|out-of-host-memory")
@@ -28,17 +26,7 @@ MADE_BY = {
 }
 
 
-def leader(one: Entry, before: Iterable[Entry]) -> Entry | None:
-    """The refusal, of the same log, after which there was no such object."""
-    makes = MADE_BY.get(one.told.event.kind)
-    if makes is None:
-        return None
-    return next((entry for entry in before if entry.log == one.log and makes.search(_named(entry.told.event))), None)
-
-
-def refuses(event: Event) -> bool:
-    return event.role == "refusal" and not event.warning
-
-
-def _named(event: Event) -> str:
-    return f"{event.kind} {dict(event.facts).get('at', '')}"
+def was_never_made(event: Event, refused: Event) -> bool:
+    """Is an event about an object that an earlier refused call would have made?"""
+    makes = MADE_BY.get(event.kind)
+    return makes is not None and bool(makes.search(f"{refused.kind} {dict(refused.facts).get('at', '')}"))
