@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from gpudx.investigate.agreement import agreed
-from gpudx.investigate.conclude import _before_numbers, _that_matter, _without_echoes, _without_effect, conclude
+from gpudx.investigate.conclude import _before_numbers, _entry, _that_matter, _without_echoes, _without_effect, conclude
+from gpudx.investigate.prediction import REPORTED, STAYS
 from gpudx.lab.poisoned import UNLIKE
-from gpudx.model import Access, Case, Diagnosis, Evidence, Finding, Guilty, Investigation, Outcome, Trial
+from gpudx.model import Access, Case, Cell, Diagnosis, Evidence, Finding, Guilty, Investigation, Outcome, Row, Trial
 from gpudx.report.outline import verdict
 
 
@@ -181,3 +182,16 @@ def test_an_undefined_value_without_effect_is_a_lead_only_where_no_cause_is_know
     for case, other in ((failed, idle), (passed, state)):
         told = conclude(case, other).investigation
         assert told is not None and "lane 16" not in told.reason
+
+
+def test_why_names_experiments_in_words_and_last_those_that_changed_nothing() -> None:
+    cells = (
+        Cell("poisoned", "stays", "4 of 4 failed", "for", STAYS),
+        Cell("turns", "gone", "0 of 8 failed", "for", "it went away"),
+        Cell("fenced", "shown", "2 of 2 failed", "for", REPORTED),
+    )
+    row = Row("kernel-shared-by-threads", "confirmed", True, cells, "")
+    texts = [one.text for one in _entry(row, entry("kernel-shared-by-threads", "likely", "k")).evidence]
+    assert texts[0] == "experiment `turns` (gives each thread a kernel object to itself): 0 of 8 failed, it went away, as this cause predicts"
+    assert texts[1] == "experiment `fenced` (puts inaccessible pages after each allocation) showed it: 2 of 2 failed"
+    assert texts[-1] == "experiment `poisoned` (fills fresh memory with a pattern): 4 of 4 failed, as this cause predicts"

@@ -24,6 +24,7 @@ from gpudx.lab.experiments import (
     Seen,
     Shelf,
     every,
+    in_words,
     one_processor,
     one_thread,
     other_device,
@@ -34,6 +35,21 @@ from gpudx.lab.experiments import (
 from gpudx.model import Case, Outcome
 
 OPENCL = Context(("./app",), {}, apis=frozenset({"opencl"}), threads=8, launches=10, devices=frozenset({"pthread-x"}))
+
+
+@pytest.mark.parametrize("name", sorted(every()))
+def test_its_words_are_short_enough_for_a_fact(name: str) -> None:
+    words = in_words(name)
+    assert words.startswith(f"experiment `{name}` (") and words.endswith(")") and len(words) <= 140
+    assert in_words(f"{name}:2") == words.replace(f"`{name}`", f"`{name}:2`")
+
+
+def test_the_words_of_an_experiment() -> None:
+    assert in_words("serialised") == "experiment `serialised` (waits after each launch)"
+    assert in_words("blocking") == "experiment `blocking` (each launch call returns only when its kernel has ended)"
+    assert in_words("numbers").startswith("experiment `numbers` (CUDA kernels report")
+    assert in_words("close-fenced") == "experiment `close-fenced` (as fenced, with allocations aligned to only four bytes)"
+    assert in_words("nobody's") == "experiment `nobody's`"
 
 
 @pytest.mark.parametrize("name", sorted(every()))
