@@ -29,16 +29,23 @@ def is_launch(call: DriverCall) -> bool:
 def launch(call: DriverCall, name: str) -> str:
     short = call.driver.short
     extra = "extra" if any(p.name == "extra" for p in call.params) else "NULL"
-    about = f"gdx_{short}_name_of(kernel), gdx_{short}_layout_of(kernel)"
-    return _function(
-        call,
-        name,
-        [
-            "struct gdx_passed passed;",
-            f"gdx_what_if_launch({about}, params, {extra}, &passed);",
-            f"return {_below(call, name, {'params': 'passed.params', 'extra': 'passed.extra'})};",
-        ],
-    )
+    about = f"gdx_{short}_name_of(kernel)"
+    groups = _groups(call)
+    body = ["struct gdx_passed passed;", f"gdx_what_if_launch({about}, gdx_{short}_layout_of(kernel), params, {extra}, &passed);"]
+    if groups:
+        body += [f"unsigned int groups[] = {{ {', '.join(groups)} }};", f"gdx_what_if_grid({about}, groups);"]
+    back = {one: f"groups[{axis}]" for axis, one in enumerate(groups)} | {"params": "passed.params", "extra": "passed.extra"}
+    if "grid.x" in groups:
+        back["grid"] = "(dim3){ groups[0], groups[1], groups[2] }"
+    return _function(call, name, [*body, f"return {_below(call, name, back)};"])
+
+
+def _groups(call: DriverCall) -> list[str]:
+    """How many groups each dimension has; none where the call is given work-items or a structure."""
+    names = {p.name for p in call.params}
+    if "grid" in names:
+        return [f"grid.{axis}" for axis in "xyz"]
+    return [f"grid_{axis}" for axis in "xyz"] if "grid_x" in names else []
 
 
 def _is_address(call: DriverCall, param: DriverParam) -> bool:

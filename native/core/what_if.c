@@ -109,7 +109,8 @@ static bool read_pairs(const char *text)
 static bool read_what(const char *text)
 {
     static const struct { const char *word; enum gdx_what what; } words[] = {
-        { "argument", GDX_OTHER_ARGUMENT }, { "pitch", GDX_OTHER_PITCH }, { "size", GDX_OTHER_SIZE }, { "", GDX_OTHER_MEMORY },
+        { "argument", GDX_OTHER_ARGUMENT }, { "grid", GDX_OTHER_GRID }, { "pitch", GDX_OTHER_PITCH }, { "size", GDX_OTHER_SIZE },
+        { "", GDX_OTHER_MEMORY },
     };
     const char *colon = strchr(text, ':');
     if (!strcmp(text, "exchange")) {

@@ -14,6 +14,7 @@
  *                pitch0:400>512     the first of the two row pitches is 512 where it is 400
  *                size:1024>4096     the call is about 4,096 bytes where it is about 1,024
  *                argument1:4>7      CALL is a kernel, whose argument 1 is other memory
+ *                grid0:39>40        CALL is a kernel, whose first dimension has 40 groups where it has 39 (CUDA, HIP)
  *
  * KERNEL is the name that the driver knows it by. Here is what is asked for; what an API does about it is in its own what_if.c and in
  * opencl/redirect.c. Off, it is one load and one branch in OpenCL, and nothing in CUDA and HIP. */
@@ -27,7 +28,7 @@
 
 enum { GDX_WHAT_IF_NAME = 2048, GDX_WHAT_IF_PAIRS = 16 };
 
-enum gdx_what { GDX_NO_REDIRECT, GDX_OTHER_MEMORY, GDX_EXCHANGED, GDX_OTHER_PITCH, GDX_OTHER_SIZE, GDX_OTHER_ARGUMENT };
+enum gdx_what { GDX_NO_REDIRECT, GDX_OTHER_MEMORY, GDX_EXCHANGED, GDX_OTHER_PITCH, GDX_OTHER_SIZE, GDX_OTHER_ARGUMENT, GDX_OTHER_GRID };
 
 struct gdx_what_if {  /* a kernel without a name: nothing of this kind is asked for */
     struct { char kernel[GDX_WHAT_IF_NAME]; uint32_t index; uint64_t before, after; } number;

@@ -154,6 +154,16 @@ void gdx_what_if_launch(const char *kernel, const struct gdx_layout *layout, voi
     errno = saved;
 }
 
+void gdx_what_if_grid(const char *kernel, unsigned int groups[3])
+{
+    const unsigned axis = gdx_asked.redirect.which;
+    int saved = errno;
+    if (kernel && gdx_asked.redirect.what == GDX_OTHER_GRID && axis < 3 && is_named(kernel, gdx_asked.redirect.name) && gdx_redirect_is_here()
+        && groups[axis] == gdx_asked.redirect.pairs[0].old)
+        groups[axis] = (unsigned int)gdx_asked.redirect.pairs[0].wanted;
+    errno = saved;
+}
+
 /* ---- copies and fills ---- */
 
 static void exchange(uint64_t both[2])
@@ -190,7 +200,8 @@ static void change(struct gdx_transfer *transfer)
 void gdx_what_if_transfer(const char *call, struct gdx_transfer *transfer)
 {
     int saved = errno;
-    if (gdx_asked.redirect.what != GDX_OTHER_ARGUMENT && is_named(call, gdx_asked.redirect.name) && gdx_redirect_is_here())
+    const enum gdx_what what = gdx_asked.redirect.what;
+    if (what != GDX_OTHER_ARGUMENT && what != GDX_OTHER_GRID && is_named(call, gdx_asked.redirect.name) && gdx_redirect_is_here())
         change(transfer);
     errno = saved;
 }

@@ -20,6 +20,9 @@ struct gdx_passed {
 /* What a kernel is passed: what the program passes, or in `passed` what it is to be passed instead. */
 void gdx_what_if_launch(const char *kernel, const struct gdx_layout *layout, void **params, void **extra, struct gdx_passed *passed);
 
+/* The groups of a launch, in each dimension. */
+void gdx_what_if_grid(const char *kernel, unsigned int groups[3]);
+
 /* ---- copies and fills ---- */
 
 /* What a call is given, of its source and of its destination; one that has only one of them has it first. 0: it has none such. */

@@ -80,7 +80,8 @@ void gdx_cl_redirect_call(const char *called, const struct gdx_cl_parts *parts)
     const enum gdx_what what = gdx_asked.redirect.what;
     const unsigned which = gdx_asked.redirect.which;
     int saved = errno;
-    bool mine = what != GDX_NO_REDIRECT && what != GDX_OTHER_ARGUMENT && !strcmp(called, gdx_asked.redirect.name) && gdx_redirect_is_here();
+    const bool of_call = what != GDX_NO_REDIRECT && what != GDX_OTHER_ARGUMENT && what != GDX_OTHER_GRID;
+    bool mine = of_call && !strcmp(called, gdx_asked.redirect.name) && gdx_redirect_is_here();
     errno = saved;
     if (!mine || which > 1)
         return;
@@ -122,7 +123,8 @@ const void *gdx_cl_redirect_argument(cl_kernel kernel, cl_uint index, size_t siz
     int saved = errno;
     struct gdx_lane *lane;
     bool mine = gdx_asked.redirect.what == GDX_OTHER_ARGUMENT && index == gdx_asked.redirect.which && value && size == sizeof *room
-        && gdx_cl_is_named(kernel, gdx_asked.redirect.name) && gdx_redirect_is_here() && (lane = gdx_lane()) != NULL && gdx_read(&lane->reader, room, value, sizeof *room);
+        && gdx_cl_is_named(kernel, gdx_asked.redirect.name) && gdx_redirect_is_here()
+        && (lane = gdx_lane()) != NULL && gdx_read(&lane->reader, room, value, sizeof *room);
     if (mine)
         *room = instead_of(*room);
     errno = saved;

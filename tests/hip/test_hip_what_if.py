@@ -17,6 +17,8 @@ PROGRAM = HERE / "programs/moves.hip"
 FOUND = {
     "number": ("wrong-number", "the number", "is 17 instead of 16: 17 is argument 3 / 3 = 50 / 3 rounded up; 16 is rounded down."),
     "fill": ("bytes-for-elements", "the fill", "passes with 68 bytes, which are 17 elements of 4 bytes."),
+    "width": ("bytes-for-elements", "the upload", "passes with 200 bytes, which are 50 elements of 4 bytes."),
+    "grid": ("launch-rounded-down", "the launch", "3 blocks of 16 threads leave out 2 of 50 (argument 3)"),
     "stale": ("wrong-buffer", "the buffer", "which launch 4 (step) wrote; the program fails every time, and passes with"),
     "pitch": ("transfer-pitch", "the upload", "uses a destination pitch of 200 bytes; the program fails every time, and passes with 256."),
     "bias": ("wrong-buffer", "the launch", "as argument 2; the program fails every time, and passes with"),

@@ -1,4 +1,4 @@
-"""Transfers that may use the wrong buffer, direction, row pitch or number of bytes, and what each may have been meant to use.
+"""Transfers that may use the wrong buffer, direction, row pitch or number of bytes, launches of the wrong size, and what each may have been meant to use.
 
 Nothing here is known to be wrong: each row is one run of an experiment, the most plausible ones first.
 """
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from gpudx.facts import Facts
 from gpudx.facts.accesses import READ, WRITE
-from gpudx.facts.calls_by_line import Group, all_have_stacks, by_line
+from gpudx.facts.calls_by_line import Group, all_have_stacks, by_line, groups
 from gpudx.facts.last_writes import NEVER, LastWrites
+from gpudx.facts.launch_sizes import Grid, grids
 from gpudx.facts.objects import HOST_FAMILIES, MEMORY
 from gpudx.facts.once import once
 from gpudx.facts.pitches import Pitch, pitches
@@ -29,7 +30,7 @@ MOST_LAUNCHES = 50_000
 LOOKED_AT = 64  # calls of one line
 ENDS = ("dst", "src")
 STRUCTURED = ("3D", "Param2D", "DrvMemcpy2D")
-MEMORY_KIND, EXCHANGE, PITCH, SIZE, ARGUMENT = "memory", "exchange", "pitch", "size", "argument"
+MEMORY_KIND, EXCHANGE, PITCH, SIZE, ARGUMENT, GRID = "memory", "exchange", "pitch", "size", "argument", "grid"
 COUNTED = ("device", "managed", "host", "async")  # families of memory that the recorder counts (tools/driver_what_if.py)
 
 
@@ -47,6 +48,7 @@ class Redirect:
     others: tuple[tuple[int, int], ...] = ()
     pitch: Pitch | None = None
     size: Size | None = None
+    grid: Grid | None = None
 
 
 @once
@@ -55,7 +57,7 @@ def redirects(facts: Facts) -> tuple[Redirect, ...]:
     if facts.trace.gaps or len(facts.launches) > MOST_LAUNCHES:
         return ()
     writes = LastWrites(facts)
-    kinds = (_other_memory(facts, writes), _exchanged(facts, writes), _pitches(facts), _sizes(facts), _arguments(facts, writes))
+    kinds = (_grids(facts), _other_memory(facts, writes), _exchanged(facts, writes), _pitches(facts), _sizes(facts), _arguments(facts, writes))
     found = {one.wish: one for one in chain.from_iterable(zip_longest(*kinds)) if one is not None}
     return tuple(islice(found.values(), MOST))
 
@@ -259,6 +261,18 @@ def _sizes(facts: Facts) -> list[Redirect]:
                 wish = f"{group.name}={group.wish}=size:{one.given}>{one.wanted}"
                 ranked.append((one.rank, Redirect(SIZE, wish, group, size=one)))
     return [one for _, one in sorted(ranked, key=lambda row: row[0])]
+
+
+def _grids(facts: Facts) -> list[Redirect]:
+    launches, found = facts.launches, []
+    functions = np.where(launches.by_address, facts.kernels.functions(launches.kernel_row), -1)
+    for function in dict.fromkeys(functions[functions >= 0].tolist()):
+        rows = np.flatnonzero(functions == function)
+        for group in groups(facts, launches.position[rows].tolist(), launches.compiled_name(int(rows[0]))):
+            for one in grids(facts, group.positions):
+                wish = f"{group.name}={group.wish}=grid{one.axis}:{one.groups}>{one.wanted}"
+                found.append(Redirect(GRID, wish, group, one.axis, grid=one))
+    return found
 
 
 def _arguments(facts: Facts, writes: LastWrites) -> list[Redirect]:

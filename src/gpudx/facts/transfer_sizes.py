@@ -18,7 +18,7 @@ from gpudx.facts.once import once
 from gpudx.trace import CallInfo
 
 MOST_CALLS = 64  # of one line that are looked at
-WORDS = ("size", "count")  # parameters that say bytes
+WORDS = ("size", "count", "width")  # parameters that say bytes; the last: of each row
 ELEMENTS = (4, 8, 2, 16)  # bytes, where no kernel says what the memory consists of
 FULL, PASSED = range(2)  # how plausible a number is: it fills a side; a kernel is passed the number of elements
 
@@ -40,7 +40,7 @@ class Size:
 def sizes(facts: Facts, info: CallInfo, positions: Iterable[int]) -> Iterator[Size]:
     """For calls of one line."""
     word = next((name for name in WORDS if (name, "number") in info.fields), None)
-    if word is None or f"{word}*" in info.writes:  # of fills with wider values it is a number of those
+    if word is None or f"{word}*" in info.writes or "3D" in info.name:  # of fills with wider values it is a number of those
         return
     found: dict[tuple[int, int], Size] = {}
     for position in list(positions)[:MOST_CALLS]:
@@ -55,7 +55,7 @@ def _of_call(facts: Facts, position: int, name: str) -> Iterator[Size]:
     if ((ranges.table["how"][rows] == WRITE) & (ranges.object[rows] < 0)).any():
         return
     sides = [row for row in rows.tolist() if ranges.object[row] >= 0]
-    rooms = [_room(facts, row) for row in sides]
+    rooms = [_row(facts, row) if name == "width" else _room(facts, row) for row in (rows.tolist() if name == "width" else sides)]
     memory = [int(ranges.object[row]) for row in sides]
     for element in _elements(facts, memory):
         if rooms and 0 < given * element <= min(rooms):
@@ -63,6 +63,11 @@ def _of_call(facts: Facts, position: int, name: str) -> Iterator[Size]:
                 yield Size(name, given, element, FULL)
             elif given in _passed_with(facts, tuple(memory)):
                 yield Size(name, given, element, PASSED)
+
+
+def _row(facts: Facts, row: int) -> int:
+    """Bytes from the start of a row to the next one."""
+    return int(facts.ranges.table["pitch"][row])
 
 
 def _room(facts: Facts, row: int) -> int:

@@ -35,6 +35,8 @@ WHY = {
     NUMBER: "whether a kernel is passed a wrong number",
     EDITED: "whether a word in a kernel is wrong",
 }
+EXPLAINED = (other_number.CAUSE, redirected.ROUNDED_DOWN, redirected.ELEMENTS, redirected.PITCH, redirected.HOST_PITCH, scaled.CAUSE)
+UNCHECKED = "The program prints nothing about a failed check, so its status may be a result of its own."
 AGAIN = "whether it still fails without the change"
 
 
@@ -154,16 +156,26 @@ def decided(one: Observed, plain: Observed) -> bool:
     return enough and same and _passes(one) and one.rate.runs >= _needed(plain)
 
 
-def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | None:
-    """Once it is decided. `processes` are of the plain run that completed the decision."""
+def entry(trials: Sequence[Trial], processes: Sequence[Facts], *, is_checked: bool = True) -> Diagnosis | None:
+    """Once it is decided. `processes` are of the plain run that completed the decision; `is_checked`: it is known that the program fails
+    because of its results."""
     seen = observed(trials)
     for name, one in seen.items():
         found = FOUND.get(base(name))
         if found is not None and decided(one, seen[PLAIN]) and not is_weak(base(name), seen):
             rivals = {other.trials[-1].note for key, other in seen.items() if base(key) == REDIRECTED and _passes(other)}
             told = ((facts, found(facts, one, seen[PLAIN])) for facts in processes)
-            return next((redirected.beside(facts, entry, one, rivals) for facts, entry in told if entry), None)
+            found_one = next((redirected.beside(facts, entry, one, rivals) for facts, entry in told if entry), None)
+            return found_one if is_checked or found_one is None else _unchecked(found_one)
     return None
+
+
+def _unchecked(entry: Diagnosis) -> Diagnosis | None:
+    """What is left of it where the program's status may be a result of its own, such as "three were rejected": any number of changes may
+    turn that into success. One that the numbers of the run explain stays; one that nothing in the run suggests says nothing."""
+    if entry.status != "confirmed" or entry.cause == CAUSE:
+        return None
+    return entry if entry.cause in EXPLAINED else replace(entry, status="likely", reason=f"{entry.reason} {UNCHECKED}")
 
 
 def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
@@ -177,9 +189,10 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
     a, b = (_label(given[int(index)], index) for index in (first, second))
     return Diagnosis(
         cause=CAUSE,
-        status="confirmed",
+        status="likely" if any(_is_zero(given[int(n)]) for n in (first, second)) else "confirmed",
         summary=(
-            f"Arguments {a} and {b} of kernel {launches.name(row)} are swapped: the program fails every time, and passes when the two are swapped back."
+            f"Arguments {a} and {b} of kernel {launches.name(row)} are swapped: the program fails every time, and passes when the two are "
+            "swapped back."
         ),
         guilty=replace(Guilty.at(site, allocation_of(facts, int(given[int(first)]["object"]))), kernel=launches.name(row)),
         victim=None,
@@ -192,7 +205,7 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
             ),
         ),
         refutes_if=cause.refutes_if,
-        fix=(f"Swap arguments {a} and {b} where they are set.",),
+        fix=(f"Swap arguments {a} and {b} {'in the launch' if launches.by_address[row] else 'where they are set'}.",),
         reason="The failure is gone in every run in which these two arguments are swapped, and comes back otherwise.",
         observed=True,
         root=setter(facts, row, int(first)),
@@ -206,6 +219,11 @@ FOUND = {
     NUMBER: other_number.diagnosis,
     EDITED: edited_kernel.diagnosis,
 }
+
+
+def _is_zero(value: dict[str, object]) -> bool:
+    """A number of elements in the place of a zero, or the other way: one of the two runs may just do nothing."""
+    return int(str(value["object"])) < 0 and not any(bytes(value["bytes"]))  # type: ignore[call-overload]
 
 
 def _label(value: dict[str, object], index: str) -> str:

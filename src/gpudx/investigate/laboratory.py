@@ -37,7 +37,7 @@ from gpudx.investigate import (
 )
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.investigate.observed import HUNG
-from gpudx.investigate.one_run import SHORTEST_S, Job, Made, learn, make, with_learned
+from gpudx.investigate.one_run import SHORTEST_S, Job, Made, learn, make, reports_check, with_learned
 from gpudx.lab import at_sites, criteria, trials
 from gpudx.lab.experiments import (
     PLAIN,
@@ -387,7 +387,8 @@ def _faulting_launch(state: Investigation) -> int | None:
 def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
     """Once the runs show that a missing order is the cause: the case of the plain run that completes them, which says so."""
     trials = (*state.trials, trial)
-    found = shared_kernels.entry(trials, case) or ordered.entry(trials, case, facts) or exchanged.entry(trials, facts) or which_memory.entry(state, trial, case, facts)
+    changed = exchanged.entry(trials, facts, is_checked=state.asked.judges or reports_check(case))
+    found = shared_kernels.entry(trials, case) or ordered.entry(trials, case, facts) or changed or which_memory.entry(state, trial, case, facts)
     return _with_entry(found, case, trial, facts)
 
 

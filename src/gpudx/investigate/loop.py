@@ -362,7 +362,7 @@ def _reason(state: Investigation, stopped: Stop) -> str:
     fits = f" (failure rate: {plain.range}, 95% interval)" if plain.rate.runs >= ENOUGH_FOR_A_RATE and comes_and_goes else ""
     ended = "The plain run" if plain.rate.runs == 1 else f"All {plain.rate.runs:,} plain runs"
     stopped_early = f", and {plain.counts['timeout']:,} more did not end" if plain.counts["timeout"] else ""
-    judged = state.asked.check or state.asked.compare or state.asked.expect
+    judged = state.asked.judges
     unjudged = "" if judged else f"; whether {'its' if plain.rate.runs == 1 else 'their'} output is right was not checked"
     passed = f"{ended} {'passed' if judged else 'exited with status 0'}{stopped_early}{unjudged}"
     if stopped == "no fault found":

@@ -148,7 +148,7 @@ def make(job: Job, folder: Path) -> Made:
 
 
 FAILED_CHECK = re.compile(
-    r"mismatch|differ|wrong|incorrect|fail|error|assert|invalid|unequal|not equal|\bbad\b|expect|\bbroken\b|\bNG\b", re.IGNORECASE
+    r"mismatch|differ|wrong|incorrect|fail|error|assert|invalid|unequal|not equal|!=|should be|\bbad\b|expect|\bbroken\b|\bNG\b", re.IGNORECASE
 )
 NOTHING = re.compile(r"\b(?:0|no|zero|without)\s+\w*\s*(?:mismatch|differ|wrong|incorrect|fail|error|bad|unexpected)\w*", re.IGNORECASE)
 
@@ -156,8 +156,13 @@ NOTHING = re.compile(r"\b(?:0|no|zero|without)\s+\w*\s*(?:mismatch|differ|wrong|
 def checks_results(case: Case) -> bool:
     """Does the program end so because it looked at its results? A status of its own may be one: three records rejected. What the user calls
     wrong is."""
+    return reports_check(case) or (case.outcome.kind == "exit" and case.outcome.exit_code == 1)
+
+
+def reports_check(case: Case) -> bool:
+    """Does the program say that a check of results failed? It ends by a signal, as an assertion does, or its last complaint says so."""
     outcome = case.outcome
-    if outcome.kind == "signal" or (outcome.kind == "exit" and outcome.exit_code in (0, 1)):
+    if outcome.kind == "signal" or (outcome.kind == "exit" and outcome.exit_code == 0):
         return True
     return outcome.kind == "exit" and bool(FAILED_CHECK.search(NOTHING.sub("", outcome.said)))
 

@@ -1,4 +1,4 @@
-"""The diagnosis of a call that uses the wrong buffer, direction, pitch or size, once runs have shown that the failure goes with the change."""
+"""The diagnosis of a call that uses the wrong buffer, direction, pitch or size, or a launch of the wrong size, once runs have shown that the failure goes with the change."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.calls_by_line import ALL
 from gpudx.facts.last_writes import NEVER, LastWrites
+from gpudx.facts.launch_sizes import grids
 from gpudx.facts.pitches import HOST
-from gpudx.facts.redirects import ARGUMENT, EXCHANGE, MEMORY_KIND, SIZE, Redirect, redirects
+from gpudx.facts.redirects import ARGUMENT, EXCHANGE, GRID, MEMORY_KIND, SIZE, Redirect, redirects
 from gpudx.investigate.observed import Observed
 from gpudx.model import Diagnosis, Evidence, Guilty, Site
 from gpudx.text import plural
 
 BUFFER, DIRECTION, PITCH, HOST_PITCH, ELEMENTS = "wrong-buffer", "exchanged-copy", "transfer-pitch", "row-pitch", "bytes-for-elements"
+ROUNDED_DOWN = "launch-rounded-down"
 SHOWN = 2
 NOT_ALONE = "The failure is gone with this one change, but also with another one: which of the two is meant is not known."
 REASON = "The failure is gone in every run with this one change, and comes back without it."
@@ -54,7 +56,7 @@ def _site(facts: Facts, change: Redirect, position: int) -> Site:
     site, line = facts.sites.at(position, argument=change.side if change.kind == ARGUMENT else None), change.group.line
     if ":" not in line or (change.kind == ARGUMENT and site.through and change.group.wish == ALL):
         return site
-    if change.kind in (MEMORY_KIND, ARGUMENT):  # a function that passes it on is not where it was chosen
+    if change.kind in (MEMORY_KIND, ARGUMENT, GRID):  # a function that passes it on is not where it was chosen
         return replace(site, source=line)
     ends = next((at for at, frame in enumerate(site.host_stack, 1) if os.path.basename(line) in frame), len(site.host_stack))
     return replace(site, source=line, host_stack=site.host_stack[:ends])
@@ -104,6 +106,8 @@ def _place(change: Redirect) -> str:
 
 def _shown(facts: Facts, change: Redirect) -> int:
     """The call that is spoken of: the last one; of a pitch or size the first that passes it."""
+    if change.grid is not None:
+        return next(at for at in change.group.positions if change.grid in grids(facts, [at]))
     wanted = change.pitch or change.size
     if wanted is None:
         return change.group.positions[-1]
@@ -113,7 +117,7 @@ def _shown(facts: Facts, change: Redirect) -> int:
 
 def _says(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
     """The cause, what happens, what was changed, and what to do."""
-    says = {MEMORY_KIND: _memory, EXCHANGE: _direction, ARGUMENT: _argument, SIZE: _size}.get(change.kind, _pitch)
+    says = {MEMORY_KIND: _memory, EXCHANGE: _direction, ARGUMENT: _argument, SIZE: _size, GRID: _grid}.get(change.kind, _pitch)
     return says(facts, change, site)
 
 
@@ -185,6 +189,17 @@ def _launched(facts: Facts, change: Redirect, site: Site, name: str) -> tuple[st
     return told, f"{label(wanted)} as {name}", f"Pass {label(wanted)} as {name}."
 
 
+def _grid(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
+    grid = change.grid
+    assert grid is not None
+    covered = grid.groups * grid.group
+    told = (
+        f"Launch {site.launch} of kernel {site.kernel} was rounded down: {plural(grid.groups, 'block')} of {grid.group:,} threads leave out "
+        f"{grid.number - covered:,} of {grid.number:,} ({grid.what}); the program fails every time, and passes with {plural(grid.wanted, 'block')}"
+    )
+    return ROUNDED_DOWN, told, plural(grid.wanted, "block"), f"Round up: ({grid.number:,} + {grid.group - 1:,}) / {grid.group:,} blocks."
+
+
 def _declared(facts: Facts, position: int, index: int) -> str:
     """The argument's name in the kernel's source."""
     row = facts.set_args.kernel_row[facts.set_args.position == position]
@@ -197,8 +212,9 @@ def _size(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, st
     assert size is not None
     one = len(change.group.positions) == 1
     done = ("fills" if one else "fill") if "Memset" in site.call else ("copies" if one else "copy")
+    rows = " of each row" if size.name == "width" else ""
     told = (
-        f"{_calls(site, change)} {done} {plural(size.given, 'byte')}; the program fails every time, and passes with {size.wanted:,} bytes, "
+        f"{_calls(site, change)} {done} {plural(size.given, 'byte')}{rows}; the program fails every time, and passes with {size.wanted:,} bytes, "
         f"which are {size.given:,} elements of {plural(size.element, 'byte')}"
     )
     fix = f"Pass the number of bytes: {size.given:,} x {size.element} = {size.wanted:,}."

@@ -93,6 +93,11 @@ class Asked:
     expect: str = field(default="", metadata=LATER)  # a regular expression that good output matches
 
     @property
+    def judges(self) -> bool:
+        """Do they say what a wrong result is?"""
+        return bool(self.check or self.compare or self.expect)
+
+    @property
     def name(self) -> str:
         """Of what is varied."""
         return self.vary.partition("=")[0]

@@ -499,7 +499,7 @@ def _after_investigation(case: Case, state: Investigation) -> str:
     if state.stopped in (*UNFINISHED, "the failure did not reproduce"):
         return again
     asked = state.asked
-    if state.stopped == "no fault found" and not (asked.check or asked.compare or asked.expect):
+    if state.stopped == "no fault found" and not asked.judges:
         words = shlex.join(["gpudx", "investigate", "--expect", "TEXT", "--", *_program(case)])
         return f"{words}   # TEXT: what a correct run prints"
     if _best(case) is None and case.outcome.failed and calls_made(case):

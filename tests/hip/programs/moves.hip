@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-void launch_step(const float *from, float *to, const float *bias, int width, int height, int pitch, float side, float centre);
+void launch_step(const float *from, float *to, const float *bias, int width, int height, int pitch, float side, float centre, int blocks);
 void launch_tiles(const float *in, float *out, int pitch, int width, int tile, int tiles);
 
 enum { WIDTH = 50, HEIGHT = 24, PITCH = 64, TILE = 3, STEPS = 5 };
@@ -55,7 +55,7 @@ int main(int, char **words)
     CHECK(hipMemset(first, 0, bytes));
     CHECK(hipMemset(device_sums, 0, TILES * sizeof(float)));
     const size_t sent = is_word(word, "pitch") ? row : rows;
-    CHECK(hipMemcpy2D(a, sent, grid.data(), row, row, HEIGHT, hipMemcpyHostToDevice));  // the upload
+    CHECK(hipMemcpy2D(a, sent, grid.data(), row, is_word(word, "width") ? WIDTH : row, HEIGHT, hipMemcpyHostToDevice));  // the upload
     CHECK(hipMemcpy(device_bias, bias.data(), HEIGHT * sizeof(float), hipMemcpyHostToDevice));
     CHECK(hipMemcpy(device_old, old_bias.data(), HEIGHT * sizeof(float), hipMemcpyHostToDevice));
     for (int y = 0; y < HEIGHT; y++)  // the border of both
@@ -66,7 +66,8 @@ int main(int, char **words)
     std::vector<float> want(grid), want_first;
     for (int i = 0; i < STEPS; i++) {
         const bool swapped = is_word(word, "swapped");
-        launch_step(from, to, passed, WIDTH, HEIGHT, PITCH, swapped ? 0.5f : 0.25f, swapped ? 0.25f : 0.5f);  // the launch
+        const float side = swapped ? 0.5f : 0.25f, centre = swapped ? 0.25f : 0.5f;
+        launch_step(from, to, passed, WIDTH, HEIGHT, PITCH, side, centre, is_word(word, "grid") ? WIDTH / 16 : (WIDTH + 15) / 16);  // the launch
         if (i == 0) {
             if (is_word(word, "backwards"))
                 CHECK(hipMemcpy(to, first, bytes, hipMemcpyDeviceToDevice));  // the direction

@@ -16,9 +16,9 @@ __global__ void add_tiles(const float *in, float *out, int pitch, int width, int
         out[t] += in[x];
 }
 
-void launch_step(const float *from, float *to, const float *bias, int width, int height, int pitch, float side, float centre)
+void launch_step(const float *from, float *to, const float *bias, int width, int height, int pitch, float side, float centre, int blocks)
 {
-    hipLaunchKernelGGL(step, dim3((width + 15) / 16, (height + 7) / 8), dim3(16, 8), 0, 0, from, to, bias, width, height, pitch, side,
+    hipLaunchKernelGGL(step, dim3(blocks, (height + 7) / 8), dim3(16, 8), 0, 0, from, to, bias, width, height, pitch, side,
                        centre);
 }
 
