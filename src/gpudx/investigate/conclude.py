@@ -287,7 +287,7 @@ def _entry(row: Row, entry: Diagnosis) -> Diagnosis:
         entry,
         status=row.status,
         reason=row.reason,
-        evidence=(*telling, *entry.evidence, *(one for one in counted if one not in telling)),
+        evidence=(*telling, *entry.evidence, *(counted if not (telling or entry.evidence) else ())),
         not_counted=(*entry.not_counted, *not_counted),
     )
 
