@@ -109,6 +109,21 @@ def test_what_cannot_be_run_says_why() -> None:
     assert turns.missing(OPENCL) is None and serialised.missing(OPENCL) is None
 
 
+@pytest.mark.parametrize(
+    ("source", "options", "wanted"),
+    [
+        ("kernel void f(global int *x) { x[0] = 1; }", "", False),
+        ("kernel void f(global float4 *x) { x[0] = 1; }", "", True),
+        ("kernel void f(global REAL *x) { x[0] = 1; }", "-DREAL=float", True),
+        ('#include "real.h"\nkernel void f(global REAL *x) { x[0] = 1; }', "", True),
+        ("kernel void f(global int *x) { x[0] = x[1] * 1.5; }", "", True),
+    ],
+)
+def test_the_first_nan_is_looked_for_where_there_can_be_one(source: str, options: str, wanted: bool) -> None:
+    said = every()["checked-numbers"].missing(replace(OPENCL, sources=((source, options),)))
+    assert (said != "no kernel computes with floating-point numbers") == wanted
+
+
 def test_nothing_looks_inside_kernels_where_none_is_launched() -> None:
     without = replace(OPENCL, launches=0)
     for name in ("fenced", "low-fenced", "close-fenced", "checked", "checked-loops", "checked-numbers", "host-memory"):

@@ -441,7 +441,7 @@ passed, for the next function, before that.
         kind=FIXED,
         about="""An in-order queue is blocked by a command that waits for a user event. The callback that would complete the event
 belongs to a command after it, so neither can continue. Or two queues wait for each other: each for an event that a callback of the other's
-command completes.
+command completes. Or two threads do: each completes the other's event, but only behind its own wait.
 """,
     ),
     Cause(

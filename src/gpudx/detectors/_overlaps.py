@@ -57,7 +57,7 @@ def overlap(facts: Facts, first: int, second: int) -> Overlap | None:
             return Overlap(False, shared, "whether both kernels touch the bytes that their parts of the buffer share")
         if _overwrite_each_other(facts, first, second):
             return Overlap(False, 0, "how many bytes both write", meet=True)
-        return Overlap(False, 0, "whether both touch the same bytes of it, and one of them writes")
+        return Overlap(False, 0, "whether both use the same bytes of it, and whether one of them writes there")
     met = _kernel_and_copy(facts, kernels[0], second if kernels[0] == first else first)
     return Overlap(False, 0, "whether the kernel uses this member of the structure") if met and members else met
 

@@ -309,7 +309,7 @@ def _entry(row: Row, entry: Diagnosis) -> Diagnosis:
         entry,
         status=row.status,
         reason=row.reason,
-        evidence=(*telling, *entry.evidence, *(one for cell, one in counted if cell.why == STAYS)),
+        evidence=(*telling, *entry.evidence, *(() if telling or entry.evidence else (one for _, one in counted))),
         not_counted=(*entry.not_counted, *(one for _, one in not_counted)),
     )
 

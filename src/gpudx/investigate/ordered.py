@@ -31,7 +31,7 @@ from gpudx.lab.experiments import VARIANT, base
 from gpudx.lab.experiments.memory_kept import KEPT, ROOMY
 from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Site, Trial, Verdict
 from gpudx.model.cause_kinds import THREADS, UNORDERED
-from gpudx.text import plural
+from gpudx.text import plural, several
 
 EDGE, TRANSFERS, SERIALISED, TURNS = "edge", "blocking-transfers", "serialised", "turns"
 HOST_MEMORY, SHARED_MEMORY = "host-memory-changed-under-copy", "host-access-during-kernel"
@@ -42,6 +42,7 @@ LEVEL = 0.01  # of a false confirmation
 MOST_PLAIN = 24  # runs without it, to see these
 MOST_PASSES = 40
 MOST_MET = 60  # runs of a kind, where only some of them say something
+LOOKED_AT = 16  # lines of other transfers
 LATER_CALLS = 4000  # of the thread, in which the first wait for a transfer is looked for
 WHY = {
     EDGE: "whether ordering the two operations of the race fixes it",
@@ -283,6 +284,7 @@ def _host_memory(facts: Facts, line: Transfers, one: Observed, plain: Observed) 
             _plain(one, plain),
             *_same_pointer(facts, line.positions[0]),
             *([Evidence(f"first wait for it: {_called(wait)}", (wait.number,))] if wait else []),
+            *_also_early(facts, line, wait),
         ),
         refutes_if=cause.refutes_if,
         fix=USE_MAP if facts.trace.info(line.positions[0]).does.startswith("map") else cause.fix,
@@ -301,6 +303,16 @@ def _same_pointer(facts: Facts, position: int) -> Iterator[Evidence]:
         site = facts.sites.at(int(again[0]))
         more = f", and {plural(len(again) - 1, 'later copy', 'later copies')}" if len(again) > 1 else ""
         yield Evidence(f"{_called(site)} is passed the same host pointer{more}", (position + 1, site.number))
+
+
+def _also_early(facts: Facts, line: Transfers, wait: Site | None) -> Iterator[Evidence]:
+    """Transfers of other lines that the same wait completes: making one of them block leaves the others as they are."""
+    others = [one.positions[0] for one in transfers.by_line(facts.trace, facts.sites) if one.positions != line.positions]
+    first = facts.trace.record(line.positions[0]).get("queue")
+    same = [at for at in others[:LOOKED_AT] if facts.trace.record(at).get("queue") == first and _first_wait(facts, at) == wait]
+    if same:
+        told = several([_called(facts.sites.at(at)) for at in same])
+        yield Evidence(f"{told} {'returns' if len(same) == 1 else 'return'} early, too, and nothing waits for {'it' if len(same) == 1 else 'them'} before that", tuple(at + 1 for at in same))
 
 
 def _summary(facts: Facts, position: int, site: Site, wait: Site | None) -> str:
