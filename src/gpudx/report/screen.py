@@ -225,6 +225,7 @@ def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
     parts = {
         "head": _head(case, writer),
         "sentences": _sentences(_headline(case), writer, 1),
+        "notes": [],
         "said": [],
         "code": [],
         "coverage": [],
@@ -243,7 +244,8 @@ def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
     ):
         more = parts | {name: lines}
         parts = more if writer.fits(chain(*more.values()), SHORT_ROWS) else parts
-    return list(chain(*parts.values()))
+    noted = case.investigation.notes if case.investigation else ()
+    return list(chain(*(parts | {"notes": list(chain(*map(writer.wrapped, noted)))}).values()))
 
 
 # ---- the parts ----
