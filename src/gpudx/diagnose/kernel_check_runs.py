@@ -109,6 +109,8 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
         finding = _finding(same[0], count, len({(one.facts.trace.path, one.position) for one in same}), _with_later(same[0], why, found))
         if led:
             finding = _with_led(finding, same[0], led)
+        if same[0].kind == "race" and finding.access is not None:
+            finding = replace(finding, access=replace(finding.access, conflict=race_reasons.conflict(same)))
         sure: Attribution = "probable" if _makes_the_first_nan(same[0], found) else "unknown"
         if same[0].kind != "nan":
             yield finding

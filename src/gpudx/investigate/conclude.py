@@ -11,7 +11,7 @@ from gpudx.detectors import hang
 from gpudx.diagnose import entries
 from gpudx.diagnose.instruments import NOT_CHECKED as INSIDE  # said of plain runs: nothing looked inside kernels
 from gpudx.diagnose.judge import ORDER
-from gpudx.investigate import exchanged, met, shared_kernels
+from gpudx.investigate import exchanged, met, races, shared_kernels
 from gpudx.investigate.agreement import GENERAL, agreed, is_unnamed, kernel_of
 from gpudx.investigate.observed import HUNG, PLAIN, observation, observed
 from gpudx.investigate.prediction import REPORTED, STAYS
@@ -38,15 +38,16 @@ def conclude(case: Case, state: Investigation) -> Case:
     """`case` is the first run that failed, or the first run if none did."""
     seen = observed(state.trials)
     told = _diagnosis(state) if state.failure or state.table or state.found else case.diagnosis
-    without_effect = [one for one in told if one.reason == UNCHANGED]
+    without_effect = [one for one in told if one.reason == UNCHANGED or races.is_noted(one)]
     if state.stopped == "no fault found" and without_effect:
         told = tuple(one for one in told if one not in without_effect)
         case = replace(case, findings=tuple(one for one in case.findings if not _is_said_by(one, without_effect)))
-        state = replace(state, reason=_with_note(state.reason, _note(without_effect[0])))
+        notes = tuple(races.note(one) if races.is_noted(one) else _note(one) for one in without_effect)
+        state = replace(state, reason=_with_note(state.reason, " ".join(notes)), notes=notes)
     if case.outcome.failed_itself and not any(one.status in ("confirmed", "likely") for one in told):
         mine = [trial for trial in state.trials if trial.experiment == SHARED_MEMORY and trial.outcome == "reproduced"]
-        notes = dict.fromkeys(trial.note for trial in mine if trial.note)
-        state = replace(state, reason=_with_note(state.reason, " ".join(notes))) if notes else state
+        said = dict.fromkeys(trial.note for trial in mine if trial.note)
+        state = replace(state, reason=_with_note(state.reason, " ".join(said))) if said else state
         passed = exchanged.undecided(state.trials)
         state = replace(state, reason=_with_note(state.reason, passed)) if passed else state
     return replace(
@@ -105,9 +106,13 @@ def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
         told = [_with_more_time(one, state) for one in told]
     if state.symptom in IF_IT_MATTERS:
         kept = _that_matter if state.symptom == "no failure" else _without_effect
-        told = list(kept(told, state.trials))
+        told = [_of_race(one, state) for one in kept(told, state.trials)]
     ranked = _before_numbers(_earliest_first(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank)))
     return tuple(shared_kernels.before_followers(ranked, state))
+
+
+def _of_race(entry: Diagnosis, state: Investigation) -> Diagnosis:
+    return races.that_matters(entry, state) if state.symptom == "no failure" else races.with_order(entry, state)
 
 
 def _before_numbers(ranked: list[Diagnosis]) -> list[Diagnosis]:

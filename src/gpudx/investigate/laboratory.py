@@ -27,6 +27,7 @@ from gpudx.investigate import (
     exchanged,
     freed_early,
     ordered,
+    races,
     same_failure,
     shared_kernels,
     standstill,
@@ -210,6 +211,8 @@ class Laboratory:
         if experiment == PLAIN:
             self.context = with_learned(self.context, made.learned)
         trial = replace(trial_of(case, experiment, name, state, made.idle), output=made.output, fresh=made.fresh)
+        if base(experiment) == races.ID:
+            trial = races.compared(trial, state, self.folder, job.context)
         if hasattr(module, "changed"):
             trial = replace(trial, change=module.changed(job.context))
         if trial.outcome == "passed" and other and (why := self._no_pass(made, name)):

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from gpudx import pipeline
 from gpudx.facts import Facts, copy_offsets, exchangeable, other_numbers, redirects, transfers
 from gpudx.facts.allocated import freed_before
-from gpudx.facts.kernel_sources import kernels_of_launches, of_launches
+from gpudx.facts.kernel_sources import kernels_of_launches, launched, of_launches
 from gpudx.facts.parts import can_be_apart
 from gpudx.facts.read_back import ReadBack, read_back
 from gpudx.investigate import redirected, standstill, which_memory
 from gpudx.investigate.loop import OutOfTime
+from gpudx.kernel_checks.opposite_order import Launched
 from gpudx.kernel_checks.word_changes import Change, changes
 from gpudx.lab import at_sites, criteria
 from gpudx.lab.experiments import PLAIN, Context, Seen, base, every
@@ -77,6 +78,7 @@ class Learned:
     frees: bool
     on_host: bool
     sources: tuple[tuple[str, str], ...]
+    launched: tuple[Launched, ...]
     suspected: frozenset[str]
     candidates: tuple[int, ...]
     back: ReadBack | None
@@ -194,6 +196,7 @@ def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
         frees=any(map(_frees, facts)),
         on_host=any(one.objects.on_host.any() for one in facts),
         sources=tuple(dict.fromkeys(one for process in facts for one in of_launches(process))),
+        launched=tuple(dict.fromkeys(one for process in facts for one in launched(process))),
         suspected=frozenset(one.cause for one in case.diagnosis if one.status == "likely"),
         candidates=tuple(one.nth for _, one in which_memory.candidates(case.diagnosis, facts)) if threads <= 1 else (),
         back=read_back(facts) if failing else None,
@@ -233,6 +236,7 @@ def with_learned(context: Context, learned: Learned) -> Context:
         frees=context.frees or learned.frees,
         on_host=context.on_host or learned.on_host,
         sources=context.sources or learned.sources,
+        launched=context.launched or learned.launched,
         suspected=context.suspected | learned.suspected,
         candidates=context.candidates or learned.candidates,
         back=context.back or learned.back,

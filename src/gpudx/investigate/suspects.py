@@ -75,13 +75,14 @@ def best_entries(state: Investigation) -> dict[str, Diagnosis]:
     return best
 
 
-def shows(entry: Diagnosis) -> tuple[int, bool, bool, int, bool]:
-    """How firm it is, whether an instrument saw the act itself, and its address, how much of launch, argument and memory is known, and
-    whether the Python line is."""
+def shows(entry: Diagnosis) -> tuple[int, bool, bool, bool, int, bool]:
+    """How firm it is, whether an instrument saw the act itself, and its address, whether a race loses values whichever access comes first,
+    how much of launch, argument and memory is known, and whether the Python line is."""
     guilty = entry.guilty
     parts = (guilty.launch, guilty.argument, guilty.allocation) if guilty else ()
     known = sum(part is not None for part in parts)
-    return -ORDER[entry.status], entry.observed, not by_page(entry), known, has_python_line(entry)
+    loses = entry.access is not None and entry.access.conflict in ("stores", "update")
+    return -ORDER[entry.status], entry.observed, not by_page(entry), loses, known, has_python_line(entry)
 
 
 def by_page(entry: Diagnosis) -> bool:

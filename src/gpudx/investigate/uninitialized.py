@@ -109,14 +109,14 @@ def shared_entry(trials: Sequence[Trial], case: Case) -> Diagnosis | None:
         return None
     plain, filled = _plain_and_filled(trials)
     by_output = _way_to_compare(plain, filled) == "output"
-    ends = "prints something else" if by_output else f"ends with {_ending(filled[0])}"
+    ends = "prints something else" if by_output else f"ends with {ending(filled[0])}"
     return replace(
         seen,
         status="confirmed",
         summary=f"{seen.summary.rstrip('.')}, and the result depends on it: with another value there, the program {ends}.",
         evidence=(
-            Evidence(f"with 0x7f7f7f7f in place of undefined values, {_ran(filled, by_output)}"),
-            Evidence(f"without that change, {_ran(plain, by_output)}"),
+            Evidence(f"with 0x7f7f7f7f in place of undefined values, {ran(filled, by_output)}"),
+            Evidence(f"without that change, {ran(plain, by_output)}"),
             *seen.evidence,
         ),
         refutes_if="The value is defined when it is read, or the result does not depend on it.",
@@ -135,13 +135,13 @@ def _shows_undefined(trial: Trial) -> bool:
     return CAUSE in trial.shown or MISUSE in trial.shown
 
 
-def _ran(trials: Sequence[Trial], by_output: bool) -> str:
-    """ "3 of 3 runs ended with exit status 1"."""
-    what = f"printed the same (SHA-256 {trials[0].output[:8]})" if by_output else f"ended with {_ending(trials[0])}"
+def ran(trials: Sequence[Trial], by_output: bool) -> str:
+    """Of runs that all did the same: "3 of 3 runs ended with exit status 1"."""
+    what = f"printed the same (SHA-256 {trials[0].output[:8]})" if by_output else f"ended with {ending(trials[0])}"
     return f"{len(trials)} of {plural(len(trials), 'run')} {what}"
 
 
-def _ending(trial: Trial) -> str:
+def ending(trial: Trial) -> str:
     """ "exit status 1" for "exit:1"."""
     kind, _, what = trial.ending.partition(":")
     return {"passed": "exit status 0", "exit": f"exit status {what}", "timeout": "a timeout"}.get(kind, what or kind)

@@ -149,4 +149,5 @@ class Investigation:
     told: tuple[str, ...] = field(default=(), metadata=LATER)  # by the experiments that were asked for
     options: Given = field(default=(), metadata=LATER)  # that `gpudx investigate` was given
     symptom: FailureClass = field(default="", metadata=LATER)
+    notes: tuple[str, ...] = field(default=(), metadata=LATER)  # what breaks a rule and that no outcome depends on, in sentences
     also: tuple[Diagnosis, ...] = field(default=(), metadata=LATER)  # causes of a second failure that is unlike the first

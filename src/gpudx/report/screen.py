@@ -225,6 +225,7 @@ def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
     parts = {
         "head": _head(case, writer),
         "sentences": _sentences(_headline(case), writer, 1),
+        "notes": [],
         "said": [],
         "code": [],
         "coverage": [],
@@ -246,7 +247,8 @@ def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
         more = parts | {name: lines}
         told = chain(*(lines for part, lines in more.items() if part != "next"))
         parts = more if writer.fits(told, SHORT_ROWS - len(parts["next"])) else parts  # a command is one line, however long it is
-    return list(chain(*parts.values()))
+    noted = case.investigation.notes if case.investigation else ()
+    return list(chain(*(parts | {"notes": list(chain(*map(writer.wrapped, noted)))}).values()))
 
 
 # ---- the parts ----

@@ -41,6 +41,7 @@ from types import SimpleNamespace
 from typing import Any, Literal, Protocol
 
 from gpudx.facts.read_back import ReadBack
+from gpudx.kernel_checks.opposite_order import Launched
 from gpudx.kernel_checks.word_changes import Change
 from gpudx.model import Asked
 from gpudx.model.how import Fence, How
@@ -108,6 +109,7 @@ class Context:
     on_host: bool = False  # buffers work on the program's own memory
     transfers: tuple[str, ...] = ()  # that return early: their numbers by line, "" where that are too many
     sources: tuple[tuple[str, str], ...] = ()  # of kernels that were launched, with the options of their builds
+    launched: tuple[Launched, ...] = ()  # the same by kernel
     suspected: frozenset[str] = frozenset()  # causes that the record makes likely
     back: ReadBack | None = None  # what plain runs read back
     candidates: tuple[int, ...] = ()  # buffers that the launch which faults may have missed: their allocations' numbers
