@@ -37,7 +37,7 @@ from gpudx.investigate import (
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.investigate.observed import HUNG
 from gpudx.investigate.one_run import SHORTEST_S, Job, Made, learn, make, with_learned
-from gpudx.lab import at_sites, criteria, trials
+from gpudx.lab import at_sites, criteria, edited, trials
 from gpudx.lab.experiments import (
     PLAIN,
     VARIANT,
@@ -62,6 +62,7 @@ REFUSALS = "runtime-errors"  # looks for calls that the runtime refuses without 
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
 LEAST_TRY_S, OF_A_TRY = 6.0, 4  # the same of a run with a change: its kernels are compiled again
+UNCHANGED = f"{exchanged.EDITED}{VARIANT}{edited.NONE}"
 DOUBTFUL: OutcomeName = "reproduced"  # of a run that ended well with a change, but not with results
 INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
 LOOKING_INSIDE = frozenset({"checked", "checked-loops", "checked-numbers", "fenced", "low-fenced"})  # experiments inside kernels
@@ -209,6 +210,8 @@ class Laboratory:
         trial = replace(trial_of(case, experiment, name, state, made.idle), output=made.output, fresh=made.fresh)
         if trial.outcome == "passed" and _is_of_another_program(every()[base(experiment)]) and (why := self._no_pass(made, name)):
             trial = replace(trial, outcome=DOUBTFUL, note=trial.note or why)
+        if experiment == UNCHANGED:
+            trial = self._control(trial, made)
         trial = uninitialized.without_unused(trial, state, case.diagnosis)
         if made.fresh:
             case, trial = _with_dependence(case, trial, state, made.facts)
@@ -225,6 +228,14 @@ class Laboratory:
         case, trial = _with_entry(freed_early.entry(state.trials, trial, case), case, trial, made.facts)
         module = every()[base(experiment)]
         return case, trial if made.idle else at_sites.counted(trial, case, module, job.context, state), made
+
+    def _control(self, trial: Trial, made: Made) -> Trial:
+        """Of the source that has all changes: with none on, the program must fail as it does by itself, or none is switched on."""
+        refused = any((facts.launches.status != 0).any() for facts in made.facts)
+        if trial.outcome == "reproduced" and not refused:
+            return trial
+        self.context = replace(self.context, switches=False)
+        return replace(trial, outcome="another failure")
 
     def _no_pass(self, made: Made, name: str) -> str:
         """Why a program that passed with a change did so for another reason than that it is right now: `error > limit` is false for a NaN,
@@ -244,7 +255,7 @@ class Laboratory:
             turn=sum(t.experiment == experiment for t in state.trials),
             variant=experiment.partition(VARIANT)[2],
         )
-        is_try = base(experiment) in exchanged.FOUND
+        is_try = base(experiment) in exchanged.FOUND and experiment != UNCHANGED
         return Job(
             experiment,
             context,

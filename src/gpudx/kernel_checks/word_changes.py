@@ -44,7 +44,7 @@ VALUE = re.compile(r"[\w)\]]")  # how an operand ends
 
 
 @dataclass(frozen=True)
-class _Word:
+class Word:
     text: str
     kind: str  # "number", "name" or "op"
     at: int
@@ -69,8 +69,13 @@ class Change:
         return self._line(self.text)
 
     @property
+    def whole(self) -> str:
+        """The text with the change."""
+        return self.text[: self.at] + self.after + self.text[self.at + len(self.before) :]
+
+    @property
     def becomes(self) -> str:
-        return self._line(self.text[: self.at] + self.after + self.text[self.at + len(self.before) :])
+        return self._line(self.whole)
 
     def _line(self, text: str) -> str:
         return text.split("\n")[self.line - 1].strip()
@@ -88,19 +93,19 @@ def changes(kernels: Mapping[str, Collection[str]]) -> tuple[Change, ...]:
     """By text, its kernels that were launched: what may have been meant, of all kinds of changes in turn, so that a long kernel does not
     hide the last kinds. Variables are confused most often."""
     texts = {text: names for text, names in kernels.items() if len(text) <= MOST_TEXT}
-    functions = [(text, one) for text, names in texts.items() for one in _functions(_words(text)) if one.is_of(names)]
-    names, *others = (_of_kind(functions, kind) for kind in KINDS)
+    found = [(text, one) for text, names in texts.items() for one in functions(tokenized(text)) if one.is_of(names)]
+    names, *others = (_of_kind(found, kind) for kind in KINDS)
     by_kind = [*(names[first::NAMES] for first in range(NAMES)), *others]
     mixed = [one for turn in zip_longest(*by_kind) for one in turn if one is not None]
     return tuple(dict.fromkeys(mixed))[:MOST]
 
 
 @dataclass(frozen=True)
-class _Function:
+class Function:
     name: str
     is_kernel: bool
-    head: Sequence[_Word]
-    body: Sequence[_Word]
+    head: Sequence[Word]
+    body: Sequence[Word]
 
     def is_of(self, kernels: Collection[str]) -> bool:
         """One of these kernels, or a helper function."""
@@ -139,7 +144,7 @@ class _Function:
         found = set[int]()
         for at, word in enumerate(self.body):
             if word.text == opening and (not words or (at and self.body[at - 1].text in words)):
-                found.update(range(at, _closing(self.body, at)))
+                found.update(range(at, closing(self.body, at)))
         return frozenset(found)
 
     @cached_property
@@ -163,38 +168,38 @@ def _declared(words: list[str]) -> Iterator[str]:
         fresh = text == "," and not depth
 
 
-def _words(text: str) -> list[_Word]:
+def tokenized(text: str) -> list[Word]:
     return [
-        _Word(match.group(), str(match.lastgroup), match.start())
+        Word(match.group(), str(match.lastgroup), match.start())
         for match in TOKEN.finditer(text)
         if match.lastgroup != "skip"
     ]
 
 
-def _functions(words: Sequence[_Word]) -> Iterator[_Function]:
+def functions(words: Sequence[Word]) -> Iterator[Function]:
     """Definitions: `type name(...) {...}` outside all others."""
     at = 0
     while at < len(words):
         if words[at].text == "(" and at and words[at - 1].kind == "name":
-            closing = _closing(words, at)
-            if closing + 1 < len(words) and words[closing + 1].text == "{":
-                end = _closing(words, closing + 1)
+            close = closing(words, at)
+            if close + 1 < len(words) and words[close + 1].text == "{":
+                end = closing(words, close + 1)
                 begin = max((i for i in range(at) if words[i].text in (";", "}")), default=-1)
-                yield _Function(
+                yield Function(
                     words[at - 1].text,
                     any(word.text in KERNEL for word in words[begin + 1 : at]),
-                    words[at + 1 : closing],
-                    words[closing + 2 : end],
+                    words[at + 1 : close],
+                    words[close + 2 : end],
                 )
                 at = end
             else:
-                at = closing
+                at = close
         elif words[at].text == "{":
-            at = _closing(words, at)
+            at = closing(words, at)
         at += 1
 
 
-def _closing(words: Sequence[_Word], at: int) -> int:
+def closing(words: Sequence[Word], at: int) -> int:
     opening, closing = words[at].text, {"(": ")", "{": "}", "[": "]"}[words[at].text]
     depth = 0
     for end in range(at, len(words)):
@@ -204,8 +209,8 @@ def _closing(words: Sequence[_Word], at: int) -> int:
     return len(words) - 1
 
 
-def _parted(words: Sequence[_Word]) -> list[list[_Word]]:
-    parts: list[list[_Word]] = [[]]
+def _parted(words: Sequence[Word]) -> list[list[Word]]:
+    parts: list[list[Word]] = [[]]
     for word in words:
         if word.text == ",":
             parts.append([])
@@ -219,7 +224,7 @@ def _parted(words: Sequence[_Word]) -> list[list[_Word]]:
 Places = Iterator[tuple[int, str]]
 
 
-def _names(f: _Function) -> Places:
+def _names(f: Function) -> Places:
     """Another variable: parameters for parameters and own ones for own ones come first."""
     places = [(at, w) for at, w in enumerate(f.body) if w.kind == "name" and not _is_written(f.body, at)]
     for near in (True, False):
@@ -232,12 +237,12 @@ def _names(f: _Function) -> Places:
             yield from ((at, other) for other in others if other not in _beside(f.body, at))
 
 
-def _beside(body: Sequence[_Word], at: int) -> set[str]:
+def _beside(body: Sequence[Word], at: int) -> set[str]:
     """A variable, and what it is compared or added with: `x < x` was never meant."""
     return {body[i].text for i in (at - 2, at, at + 2) if 0 <= i < len(body)}
 
 
-def _is_written(body: Sequence[_Word], at: int) -> bool:
+def _is_written(body: Sequence[Word], at: int) -> bool:
     """Is it declared or changed here, or a member or function of the same name?"""
     before = body[at - 1].text if at else ""
     after = body[at + 1].text if at + 1 < len(body) else ""
@@ -245,36 +250,36 @@ def _is_written(body: Sequence[_Word], at: int) -> bool:
     return before in ("++", "--", ".", "->") or before in INTEGERS or changed
 
 
-def _comparisons(f: _Function) -> Places:
+def _comparisons(f: Function) -> Places:
     yield from ((at, COMPARISONS[word.text]) for at, word in enumerate(f.body) if word.text in COMPARISONS)
 
 
-def _literals(f: _Function) -> Places:
+def _literals(f: Function) -> Places:
     for step in (1, -1):
         for at, word in enumerate(f.body):
             if INTEGER.fullmatch(word.text) and int(word.text) + step >= 0 and not _is_dimension(f.body, at):
                 yield at, str(int(word.text) + step)
 
 
-def _is_dimension(body: Sequence[_Word], at: int) -> bool:
+def _is_dimension(body: Sequence[Word], at: int) -> bool:
     return at > 1 and body[at - 2].text in IDS
 
 
-def _ids(f: _Function) -> Places:
+def _ids(f: Function) -> Places:
     for at, word in enumerate(f.body):
         if _is_dimension(f.body, at) and word.text in ("0", "1"):
             yield at, str(1 - int(word.text))
         yield from ((at, other) for other in IDS.get(word.text, ()))
 
 
-def _sets(f: _Function) -> Places:
+def _sets(f: Function) -> Places:
     """`x = ` and `x += `, not where a variable is declared."""
     for at, word in enumerate(f.body):
         if word.text in SETS and not _declares(f.body, at):
             yield at, SETS[word.text]
 
 
-def _declares(body: Sequence[_Word], at: int) -> bool:
+def _declares(body: Sequence[Word], at: int) -> bool:
     """Is it in a statement that begins with a type and a name?"""
     depth, start = 0, at
     while start and depth >= 0 and body[start - 1].text not in (";", "{", "}"):
@@ -284,27 +289,27 @@ def _declares(body: Sequence[_Word], at: int) -> bool:
     return [word.kind for word in first] == ["name", "name"]
 
 
-def _divisions(f: _Function) -> Places:
+def _divisions(f: Function) -> Places:
     """In floating point, where the function has such numbers and the quotient is no index."""
     for at, word in enumerate(f.body if f.has_reals else ()):
         if word.text == "/" and at not in f.subscripts:
             yield at, "/(float)"
 
 
-def _sums(f: _Function) -> Places:
+def _sums(f: Function) -> Places:
     for at, word in enumerate(f.body):
         if word.text in SUMS and at and VALUE.fullmatch(f.body[at - 1].text[-1]):
             yield at, SUMS[word.text]
 
 
-def _others(f: _Function) -> Places:
+def _others(f: Function) -> Places:
     yield from ((at, OTHERS[word.text]) for at, word in enumerate(f.body) if word.text in OTHERS)
 
 
 KINDS = (_names, _comparisons, _literals, _ids, _sets, _divisions, _sums, _others)
 
 
-def _of_kind(functions: Sequence[tuple[str, _Function]], kind: Callable[[_Function], Places]) -> list[Change]:
+def _of_kind(functions: Sequence[tuple[str, Function]], kind: Callable[[Function], Places]) -> list[Change]:
     """All changes of one kind, those that decide about accesses first."""
     found = [(text, f, at, after) for text, f in functions for at, after in kind(f)]
     found.sort(key=lambda one: (one[2] not in one[1].subscripts, one[2] not in one[1].conditions))
