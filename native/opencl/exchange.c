@@ -7,17 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opencl/frames.h"
 #include "opencl/hooks.h"
 
 _Atomic int gdx_cl_exchange_setting GDX_HOT_DATA;
 static char name[GDX_CL_LONGEST_NAME];
 static cl_uint first, second;
+static struct gdx_cl_frames frames;  /* none: all calls */
 
-/* "kernel:1:2" from the end: no kernel has a colon in its name, but nothing depends on that. */
+/* "kernel:1:2=frames": no kernel has a colon in its name. */
 static bool read_wish(const char *text)
 {
-    const char *last = text ? strrchr(text, ':') : NULL;
-    if (!last || last == text)
+    const char *equals = text ? strchr(text, '=') : NULL, *end = text ? text + strlen(text) : NULL;
+    const char *last = text ? memrchr(text, ':', (size_t)((equals ? equals : end) - text)) : NULL;
+    if (!last || last == text || (equals && !gdx_cl_read_frames(&frames, equals + 1, end)))
         return false;
     const char *middle = memrchr(text, ':', (size_t)(last - text));
     if (!middle || middle - text >= GDX_CL_LONGEST_NAME)
@@ -49,7 +52,8 @@ bool gdx_cl_is_named(cl_kernel kernel, const char *wanted)
 cl_uint gdx_cl_exchanged_index(cl_kernel kernel, cl_uint index)
 {
     int saved = errno;
-    bool mine = on() && (index == first || index == second) && gdx_cl_is_named(kernel, name);
+    bool mine = on() && (index == first || index == second) && gdx_cl_is_named(kernel, name)
+                && (!frames.count || gdx_cl_is_from(&frames));
     errno = saved;
     return !mine ? index : index == first ? second : first;
 }

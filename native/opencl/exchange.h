@@ -1,5 +1,5 @@
-/* A lab's experiment (GPUDX_EXCHANGE=kernel:1:2): two arguments of a kernel get each other's values. The record keeps what the program
- * asked for. A failure that goes shows that the program passes them in the wrong order. */
+/* A lab's experiment (GPUDX_EXCHANGE=kernel:1:2): two arguments of a kernel get each other's values; with "=app+1a2b" behind that, only
+ * where they are set by calls with this return address on their stack (frames.h). The record keeps what the program asked for. A failure that goes shows that the program passes them in the wrong order. */
 #pragma once
 
 #include <stdatomic.h>

@@ -2,16 +2,15 @@
 #define _GNU_SOURCE
 #include "opencl/redirect.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/process.h"
+#include "opencl/frames.h"
 #include "opencl/hooks.h"
 
-enum { LONGEST = 256, RANGES = 1024, PAIRS = 16, MAPS = 256, FRAMES = 8, DEPTH = 48 };
+enum { LONGEST = 256, RANGES = 1024, PAIRS = 16, MAPS = 256 };
 enum what { MEMORY, EXCHANGE, PITCH, ARGUMENT };
 
 _Atomic int gdx_cl_redirect_setting GDX_HOT_DATA;
@@ -19,8 +18,8 @@ static char name[LONGEST];  /* of the call, or the kernel */
 static enum what what;
 static unsigned which;  /* memory object, or pitch, of the call; argument */
 static struct { uint64_t first, last; } ranges[RANGES];
-static struct { char file[LONGEST]; uintptr_t bytes; } frames[FRAMES];
-static unsigned num_ranges, num_frames;  /* none of either: all calls */
+static struct gdx_cl_frames frames;
+static unsigned num_ranges;  /* none of either: all calls */
 static struct { uint64_t old, wanted; _Atomic(cl_mem) from, to; } pairs[PAIRS];
 static unsigned num_pairs;
 static _Atomic uint64_t came, made;
@@ -42,21 +41,6 @@ static bool read_ranges(const char *text, const char *end)
         text = *rest == ',' ? rest + 1 : rest;
     }
     return text == end && num_ranges;
-}
-
-/* "@app+1a2b;app+1c0d" */
-static bool read_frames(const char *text, const char *end)
-{
-    while (text < end && num_frames < FRAMES) {
-        const char *semicolon = memchr(text, ';', (size_t)(end - text)), *last = semicolon ? semicolon : end;
-        const char *plus = memrchr(text, '+', (size_t)(last - text));
-        if (!plus || plus - text >= LONGEST)
-            return false;
-        memcpy(frames[num_frames].file, text, (size_t)(plus - text));
-        frames[num_frames++].bytes = strtoull(plus + 1, NULL, 16);
-        text = last + (last < end);
-    }
-    return text == end && num_frames;
 }
 
 /* "4>7,7>4" */
@@ -98,7 +82,7 @@ static bool read_wish(const char *text)
     if (!second || first - text >= LONGEST)
         return false;
     memcpy(name, text, (size_t)(first - text));
-    return (first[1] == '@' ? read_frames(first + 2, second) : read_ranges(first + 1, second)) && read_what(second + 1);
+    return (first[1] == '@' ? gdx_cl_read_frames(&frames, first + 2, second) : read_ranges(first + 1, second)) && read_what(second + 1);
 }
 
 /* Once in a process. Another thread that comes meanwhile goes on as if it were off. */
@@ -142,33 +126,11 @@ static cl_mem instead_of(cl_mem mem)
 
 /* ---- calls ---- */
 
-static bool is_frame(void *at)
-{
-    Dl_info found;
-    if (!dladdr(at, &found) || !found.dli_fname)
-        return false;
-    const char *slash = strrchr(found.dli_fname, '/'), *file = slash ? slash + 1 : found.dli_fname;
-    for (unsigned i = 0; i < num_frames; i++)
-        if ((uintptr_t)at - (uintptr_t)found.dli_fbase == frames[i].bytes && !strcmp(file, frames[i].file))
-            return true;
-    return false;
-}
-
-static bool is_from_frame(void)
-{
-    void *stack[DEPTH];
-    int count = gdx_backtrace(stack, DEPTH);
-    for (int i = 0; i < count; i++)
-        if (is_frame(stack[i]))
-            return true;
-    return false;
-}
-
 /* Is it one of the calls that are meant? Asked once for each that could be. */
 static bool is_counted(void)
 {
-    if (num_frames)
-        return is_from_frame();
+    if (frames.count)
+        return gdx_cl_is_from(&frames);
     uint64_t number = atomic_fetch_add(&came, 1) + 1;
     for (unsigned i = 0; i < num_ranges; i++)
         if (number >= ranges[i].first && number <= ranges[i].last)

@@ -11,6 +11,7 @@ import numpy as np
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.exchangeable import Pair, pairs
 from gpudx.facts.set_arguments import setter
 from gpudx.investigate import edited_kernel, other_number, redirected, scaled
 from gpudx.investigate.observed import PLAIN, Observed, observed
@@ -22,6 +23,7 @@ from gpudx.text import plural
 
 EXPERIMENT, SCALED, REDIRECTED, NUMBER, EDITED = "exchanged", "scaled-offset", "redirected", "other-number", "edited-kernel"
 CAUSE = "argument-order"
+MOST_TOLD = 2  # other pairs
 LEAST, WORTH_S = 3, 120.0  # variants of one experiment; time for all of them
 CONTROLS = 10  # further variants, once one passes
 MOST_PLACES, MOST_PASSES = 1, 3  # that a check of results which means something accepts
@@ -78,8 +80,9 @@ def _untried(names: Sequence[str], seen: Mapping[str, Observed]) -> Wanted | Non
 
 
 def _control(passed: str, names: Sequence[str], seen: Mapping[str, Observed]) -> Wanted | None:
-    """Of numbers and words, the next ones too: a program that ends well with many of them checks nothing that they change."""
-    if base(passed) not in (NUMBER, EDITED):
+    """Of numbers and words, the next ones too: a program that ends well with many of them checks nothing that they change. Of arguments,
+    another two may be meant."""
+    if base(passed) not in (NUMBER, EDITED, EXPERIMENT):
         return None
     at = names.index(passed) + 1
     return _untried(names[at : at + CONTROLS], seen)
@@ -125,41 +128,65 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | No
         if found is not None and decided(one, seen[PLAIN]) and not is_weak(base(name), seen):
             rivals = {other.trials[-1].note for key, other in seen.items() if base(key) == REDIRECTED and _passes(other)}
             told = ((facts, found(facts, one, seen[PLAIN])) for facts in processes)
-            return next((redirected.beside(facts, entry, one, rivals) for facts, entry in told if entry), None)
+            beside = ((facts, redirected.beside(facts, entry, one, rivals)) for facts, entry in told if entry)
+            return next((_beside(facts, entry, one, seen) if base(name) == EXPERIMENT else entry for facts, entry in beside), None)
     return None
 
 
 def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
-    kernel, first, second = one.trials[-1].note.rsplit(":", 2)
-    launches = facts.launches
-    row = next((n for n in range(len(launches)) if launches.name(n) == kernel and launches.status[n] == 0), None)
-    if row is None:
+    pair = _pair(facts, one.trials[-1].note)
+    if pair is None:
         return None
-    cause, site = every_cause()[CAUSE], facts.sites.at(int(launches.position[row]), argument=int(first))
-    given = {int(value["index"]): value for value in launches.values(row)}
-    a, b = (_label(given[int(index)], index) for index in (first, second))
+    row = pair.launches[0]
+    cause, site = every_cause()[CAUSE], facts.sites.at(int(facts.launches.position[row]), argument=pair.first)
+    given = {int(value["index"]): value for value in facts.launches.values(row)}
+    a, b = (_label(given[index], index) for index in (pair.first, pair.second))
     return Diagnosis(
         cause=CAUSE,
         status="confirmed",
         summary=(
-            f"Arguments {a} and {b} of kernel {kernel} are swapped: the program fails every time, and passes when the two are swapped back."
+            f"Arguments {a} and {b} of kernel {pair.kernel} are swapped{_where(pair)}: the program fails every time, and passes when the two are "
+            "swapped back."
         ),
-        guilty=replace(Guilty.at(site, allocation_of(facts, int(given[int(first)]["object"]))), kernel=kernel),
+        guilty=replace(Guilty.at(site, allocation_of(facts, int(given[pair.first]["object"]))), kernel=pair.kernel),
         victim=None,
         evidence=(
-            Evidence(f"with arguments {first} and {second} swapped: {plural(one.rate.runs, 'run')}, no failure"),
+            Evidence(f"with arguments {pair.first} and {pair.second} swapped: {plural(one.rate.runs, 'run')}, no failure"),
             Evidence(f"as they are: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
-            *(
-                Evidence(f"argument {_label(given[int(n)], n)} is {_value(facts, given[int(n)])}")
-                for n in (first, second)
-            ),
+            *(Evidence(f"argument {_label(given[n], n)} is {_value(facts, given[n])}") for n in (pair.first, pair.second)),
         ),
         refutes_if=cause.refutes_if,
         fix=(f"Swap arguments {a} and {b} where they are set.",),
         reason="The failure is gone in every run in which these two arguments are swapped, and comes back otherwise.",
         observed=True,
-        root=setter(facts, row, int(first)),
+        root=None if pair.frames else setter(facts, row, pair.first),
     )
+
+
+def _pair(facts: Facts, wish: str) -> Pair | None:
+    return next((found for found in pairs(facts) if found.wish == wish), None)
+
+
+def _beside(facts: Facts, entry: Diagnosis, one: Observed, seen: Mapping[str, Observed]) -> Diagnosis:
+    """With the other two arguments with which the program passes as well. Where those are of other launches, it is not known which are meant."""
+    passing = {other.trials[-1].note for key, other in seen.items() if base(key) == EXPERIMENT and _passes(other)}
+    mine, others = _pair(facts, one.trials[-1].note), [pair for wish in passing - {one.trials[-1].note} if (pair := _pair(facts, wish))]
+    if mine is None or not others:
+        return entry
+    told = []
+    for other in others[:MOST_TOLD]:
+        given = {int(value["index"]): value for value in facts.launches.values(other.launches[0])}
+        a, b = (_label(given[index], index) for index in (other.first, other.second))
+        told.append(Evidence(f"it also passes with arguments {a} and {b} of kernel {other.kernel} swapped{_where(other)}"))
+    alike = all(set(other.launches) & set(mine.launches) for other in others)
+    status, reason = (entry.status, entry.reason) if alike else ("likely", redirected.NOT_ALONE)
+    return replace(entry, status=status, reason=reason, evidence=(*entry.evidence[:2], *told, *entry.evidence[2:]))
+
+
+def _where(pair: Pair) -> str:
+    if not pair.frames:
+        return ""
+    return f" in {plural(len(pair.launches), 'launch', 'launches')} (the first is launch {pair.launches[0] + 1:,})"
 
 
 FOUND = {
@@ -171,7 +198,7 @@ FOUND = {
 }
 
 
-def _label(value: dict[str, object], index: str) -> str:
+def _label(value: dict[str, object], index: int) -> str:
     name = getattr(value["declared"], "name", "")
     return f"{index} (`{name}`)" if name else index
 
