@@ -14,6 +14,7 @@ __kernel void blur(__global const float *in, __global float *out, int width, int
     int x = get_global_id(0), y = get_global_id(1);
     if (x >= width) return;
     float s = 0;
+    if (pitch < 0) out[0] = mean(s, width);
     for (int k = 0; k < 3; k++) s += in[y * pitch + x + k];
     out[y * width + x] = s / 3;
 }
