@@ -152,7 +152,7 @@ def _with_number(text: str) -> str:
     found = list(functions(tokens))
     helpers = {one.name for one in found if not one.is_kernel}
     kernels = {one.name for one in found if one.is_kernel}
-    inserts = dict[int, str]()
+    inserts = dict[tuple[int, int], str]()  # by what they replace
     for index, word in enumerate(tokens[:-1]):
         if tokens[index + 1].text != "(" or word.text not in helpers | kernels:
             continue
@@ -160,12 +160,14 @@ def _with_number(text: str) -> str:
         empty = text[begin.at + 1 : end.at].strip() in ("", "void")
         declared = _is_declared(tokens, index)
         what = f"uint {CHOSEN}" if declared else CHOSEN
-        if word.text in helpers:
-            inserts[begin.at + 1] = what if empty else f"{what}, "
+        if empty and (declared or word.text in helpers):
+            inserts[begin.at + 1, end.at] = what
+        elif word.text in helpers:
+            inserts[begin.at + 1, begin.at + 1] = f"{what}, "
         elif declared:
-            inserts[end.at] = what if empty else f", {what}"
-    for at in sorted(inserts, reverse=True):
-        text = text[:at] + inserts[at] + text[at:]
+            inserts[end.at, end.at] = f", {what}"
+    for start, stop in sorted(inserts, reverse=True):
+        text = text[:start] + inserts[start, stop] + text[stop:]
     calls = "|".join(map(re.escape, sorted(helpers)))
     return DIRECTIVE.sub(lambda line: re.sub(rf"\b({calls})\((?=(\s*\))?)", _called, line.group()), text) if calls else text
 
