@@ -27,7 +27,7 @@ __kernel void k(__global float *out, int n) {
 def switch(was: str, before: str, after: str, text: str = TEXT) -> str:
     """The source with one change, and no line that it does not touch."""
     at = text.index(was) + was.index(before)
-    found, numbers = switched_text(text, {7: Change("k", ("k",), text, at, before, after)})
+    found, numbers = switched_text(text, {7: Change("k", "k", ("k",), text, at, before, after)})
     return found if numbers else ""
 
 
@@ -72,7 +72,7 @@ def test_changes_that_do_not_compile_are_found() -> None:
     pytest.importorskip("clang.cindex")
     mine = dict(enumerate(changes({TEXT: ("k",)}), 1))
     at = TEXT.index("n || b")
-    mine[999] = Change("k", ("k",), TEXT, at, "n", "i")  # i is not known there
+    mine[999] = Change("k", "k", ("k",), TEXT, at, "n", "i")  # i is not known there
     wrong = refused(mine, lambda text: suspects.compiles(text, ""))
     assert 999 in wrong and not [str(mine[one]) for one in wrong - {999} if suspects.compiles(mine[one].whole, "")]
     mine = {number: change for number, change in mine.items() if number not in wrong}

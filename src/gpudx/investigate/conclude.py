@@ -271,6 +271,7 @@ def _judged(state: Investigation, entries: dict[str, Diagnosis]) -> Iterator[Dia
             yield _entry(row, entry or _rival(row))
 
 
+ENOUGH_EVIDENCE = 2
 AS_PREDICTED = ", as predicted"
 REPORTED = "the tool reported it"  # prediction.py
 STAYS = f"it still fails{AS_PREDICTED}"
@@ -280,11 +281,12 @@ def _entry(row: Row, entry: Diagnosis) -> Diagnosis:
     for_, against = (tuple(_evidence(row, weight)) for weight in ("for", "against"))
     counted, not_counted = (against, for_) if row.status == "refuted" else (for_, against)
     telling = [one for one in counted if not one.text.endswith(STAYS)]  # that it stays under other conditions says little
+    others = [one for one in counted if one not in telling] if len(telling) + len(entry.evidence) < ENOUGH_EVIDENCE else []
     return replace(
         entry,
         status=row.status,
         reason=row.reason,
-        evidence=(*telling, *entry.evidence, *(one for one in counted if one not in telling)),
+        evidence=(*telling, *entry.evidence, *others),
         not_counted=(*entry.not_counted, *not_counted),
     )
 

@@ -66,6 +66,7 @@ class Change:
     """What stands at `at`, in characters of the text, and what else may have been meant."""
 
     kernel: str  # "" in a helper function
+    function: str
     kernels: tuple[str, ...]  # that were launched and run it
     text: str = field(repr=False)
     at: int
@@ -524,6 +525,6 @@ def _of_kind(found: Sequence[Function], kind: Callable[[Function], Places]) -> l
     places = [(f, at, last, after) for f in found for at, last, after in kind(f)]
     places.sort(key=lambda one: (one[1] not in one[0].subscripts, one[1] not in one[0].conditions) if kind is not _grouped else (False, False))
     return [
-        Change(f.name if f.is_kernel else "", f.users, f.text, f.body[at].at, f.text[f.body[at].at : _end(f.body[last])], after)
+        Change(f.name if f.is_kernel else "", f.name, f.users, f.text, f.body[at].at, f.text[f.body[at].at : _end(f.body[last])], after)
         for f, at, last, after in places
     ]

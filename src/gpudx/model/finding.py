@@ -135,6 +135,7 @@ class Access:
     exception: str = ""  # what the device or the tool called it
     seen_by: str = ""  # "dump", "memcheck", "fence", "signal", "kernel check"
     origin: Origin | None = field(default=None, metadata=LATER)  # from a backward slice over the kernel's code
+    function: str = field(default="", metadata=LATER)  # that the line is in, where it is one which the kernel calls
 
 
 @dataclass(frozen=True)

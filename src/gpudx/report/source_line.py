@@ -148,14 +148,15 @@ def _of_kernel(
     path, line = _split(entry.access.source)
     kernel = entry.access.kernel or (entry.guilty.kernel if entry.guilty else "") or ""
     found = path if os.path.isfile(path) else _found(os.path.basename(path), folders)
+    function = f"{entry.access.function}, called by {kernel}" if entry.access.function and kernel else kernel
     if found and line:
-        return _quoted(found, line, kernel)
+        return _quoted(found, line, function)
     inside = line_of_kernel_text(entry.access.source)
     if inside and kernel and kernel_text:
         name, line = inside
         text = kernel_text(case, kernel)
         if 0 < line <= len(text):
-            return _cut(text, f"{name}:{line}" if name else f"line {line} of the kernel source", line, kernel)
+            return _cut(text, f"{name}:{line}" if name else f"line {line} of the kernel source", line, function)
     return None
 
 
