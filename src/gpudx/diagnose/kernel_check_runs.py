@@ -20,6 +20,7 @@ from gpudx.diagnose import (
     grown_counts,
     image_reasons,
     index_reasons,
+    macro_values,
     nan_reasons,
     other_structs,
     partial_launches,
@@ -55,7 +56,7 @@ from gpudx.text import capital, listed, plural, times
 ID = "kernel-check-"
 # The first that knows one.
 REASONS = (
-    stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, race_reasons, partial_writes, partial_launches,
+    macro_values, stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, race_reasons, partial_writes, partial_launches,
     nan_reasons, image_reasons,
 )  # fmt: skip
 MOST_NAMED = 4  # kernels

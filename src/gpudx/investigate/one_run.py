@@ -18,7 +18,7 @@ from gpudx.facts import Facts, copy_offsets, exchangeable, other_numbers, redire
 from gpudx.facts.allocated import freed_before
 from gpudx.facts.kernel_sources import kernels_of_launches, of_launches
 from gpudx.facts.parts import can_be_apart
-from gpudx.facts.read_back import ReadBack, read_back
+from gpudx.facts.read_back import read_back
 from gpudx.investigate import standstill, which_memory
 from gpudx.investigate.loop import OutOfTime
 from gpudx.kernel_checks.word_changes import Change, changes
@@ -28,6 +28,7 @@ from gpudx.lab.recorded import TRACES, run_recorded
 from gpudx.lab.trials import OUTPUT, Interrupted
 from gpudx.model import Case
 from gpudx.model.how import How
+from gpudx.model.read_back import ReadBack
 from gpudx.trace import Trace, open_traces
 
 STILL_WORKING_S = 2.0  # a program that made a call so recently is slow, not stuck

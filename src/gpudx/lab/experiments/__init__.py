@@ -37,10 +37,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, Protocol
 
-from gpudx.facts.read_back import ReadBack
 from gpudx.kernel_checks.word_changes import Change
 from gpudx.model import Asked
 from gpudx.model.how import Fence, How
+from gpudx.model.read_back import ReadBack
 
 PLAIN = "recorded"
 UNCHECKED = "no run failed by a check of results"
