@@ -247,7 +247,7 @@ def _finding(f: Failure, count: int, launches: int, why: Why | None) -> Finding:
         access=Access(
             kind="write" if f.writes else "read",
             by="kernel",
-            kernel=site.kernel or "",
+            kernel=(why.kernel if why else "") or site.kernel or "",
             width=f.width or None,
             offset=f.offset if argument is not None and f.kind in ON_MEMORY else None,
             block=f.group,

@@ -78,7 +78,8 @@ def of(case: Case, entry: Diagnosis, kernel_text: KernelText | None = None) -> S
     host = next(filter(None, (_of_site(site, folders) for site in sites if site is not None)), None)
     host = _launch_line(entry, folders) if _is_of_kernel(host, entry) else host
     if entry.access is not None and entry.access.source and (found := _of_kernel(case, entry, folders, kernel_text)):
-        launched = f", launched at {host.place}" if host and entry.guilty else ""
+        other = entry.access.seen_by == "kernel check" and entry.guilty and entry.access.kernel not in ("", entry.guilty.kernel)
+        launched = f", launched at {host.place}" if host and entry.guilty and not other else ""
         return replace(found, function=f"{found.function}{launched}")
     return host
 
