@@ -20,7 +20,7 @@ from gpudx.kernel_checks.wide_arithmetic import Wrap
 )
 def test_a_type_is_no_wider_than_it_has_to_be(kind: str, after: int, step: str) -> None:
     suspect = Suspect(name="sum", type=kind, text="sum += a[i] * b[i]")
-    assert _steps(suspect, Wrap(1, (0, 0, 0), 27_028, after), " (dot.c:38)") == (step,)
+    assert _steps(suspect, Wrap(1, 27_028, after, (0, 0, 0)), " (dot.c:38)") == (step,)
 
 
 def test_without_the_number_it_is_the_widest() -> None:
