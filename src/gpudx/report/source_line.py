@@ -33,6 +33,8 @@ KERNEL_TEXT = re.compile(r"^(?:(?P<name><[^>]*>|[^/:]*):|line )(?P<line>\d+)$")
 DECIDES = re.compile(
     r"(?:\.|->)\w+\s*[-+*/%](?!>)|[\w)\]]\s*[-+*/%]\s*\w+(?:\.|->)\w|(?:^|\()\s*[\w.>-]+\s*,\s*\d+\s*,.*&\s*\w+(?:\.|->)\w", re.S
 )
+PICKS = re.compile(r"\b(\w+)(?:\.|->)(\w+)\b(?!\s*\().*\b\1(?:\.|->)(?!\2\b)\w+\b(?!\s*\()", re.S)  # in.width, in.pitch
+REFUSED = "launch-refused"
 STUB = "__device_stub_"  # of nvcc and hipcc: it launches the kernel
 NATIVE = re.compile(r"^(?P<function>.+) at (?P<file>[^/ ]+):(?P<line>\d+) \((?P<object>.+)\)$")
 PYTHON = re.compile(r"^(?P<file>[^/ ]+):(?P<line>\d+) in (?P<function>.+) \(python\)$")
@@ -74,6 +76,8 @@ def of(case: Case, entry: Diagnosis, kernel_text: KernelText | None = None) -> S
     folders = _folders(case, *_sites(entry))
     if entry.root is not None and (found := _of_site(entry.root, folders)):
         return found
+    if entry.cause == REFUSED and entry.guilty and (found := _of_computing(entry.guilty, folders)):
+        return found
     sites = [entry.guilty, entry.victim.site if entry.victim else None]
     host = next(filter(None, (_of_site(site, folders) for site in sites if site is not None)), None)
     host = _launch_line(entry, folders) if _is_of_kernel(host, entry) else host
@@ -112,6 +116,14 @@ def line_of_kernel_text(source: str) -> tuple[str, int] | None:
     return (found["name"] or "", int(found["line"])) if found else None
 
 
+def _of_computing(site: Guilty, folders: Sequence[str]) -> SourceLine | None:
+    """Of a launch whose sizes are wrong: a function that computes them, though the caller decides which kernel it launches."""
+    frames = [frame for frame in map(_frame, site.host_stack) if frame]
+    own = next((at for at, frame in enumerate(frames) if (path := _found(frame.file, folders)) and not is_installed(path)), None)
+    chosen = _first_own(frames[own:], _found(frames[own].file, folders), folders) if own is not None else None
+    return _quoted(*chosen) if chosen else None
+
+
 def _of_site(site: Site | Guilty, folders: Sequence[str]) -> SourceLine | None:
     if not site.source:
         return None
@@ -122,12 +134,13 @@ def _of_site(site: Site | Guilty, folders: Sequence[str]) -> SourceLine | None:
     at = next((i for i, one in enumerate(frames) if (one.file, one.line) == (os.path.basename(path), line)), None)
     if at is None:
         return None if is_installed(path) else _quoted(path, line, "")
-    chosen = _first_own(frames[at:], path, folders)
+    chosen = _first_own(frames[at:], path, folders, site.argument is not None)
     return _quoted(*chosen) if chosen else None
 
 
-def _first_own(frames: Sequence[_Frame], path: str, folders: Sequence[str]) -> tuple[str, int, str] | None:
-    """The first frame whose file is the user's and that does more than to pass its parameters on."""
+def _first_own(frames: Sequence[_Frame], path: str, folders: Sequence[str], is_argument: bool = False) -> tuple[str, int, str] | None:
+    """The first frame whose file is the user's and that does more than to pass its parameters on. For the argument of a kernel, one that
+    picks members of a parameter does more."""
     chosen: tuple[str, int, str] | None = None
     for number, frame in enumerate(frames):
         file = path if number == 0 else _found(frame.file, folders)
@@ -136,7 +149,7 @@ def _first_own(frames: Sequence[_Frame], path: str, folders: Sequence[str]) -> t
         if not file or (number > MOST_WRAPPERS and chosen):
             break
         chosen = (file, frame.line, frame.function)
-        if not _passes_on(file, frame):
+        if not _passes_on(file, frame) or (is_argument and PICKS.search(_call(_lines(file), frame.line))):
             break
     return chosen
 
