@@ -6,8 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from gpudx.diagnose import entries
 from gpudx.investigate.agreement import agreed
-from gpudx.investigate.conclude import _before_numbers, _that_matter, _without_echoes, _without_effect, conclude
+from gpudx.investigate.conclude import (
+    _before_numbers,
+    _that_matter,
+    _with_tries,
+    _without_echoes,
+    _without_effect,
+    conclude,
+)
 from gpudx.lab.poisoned import UNLIKE
 from gpudx.model import Access, Case, Diagnosis, Evidence, Finding, Guilty, Investigation, Outcome, Trial
 from gpudx.report.outline import verdict
@@ -177,3 +185,14 @@ def test_an_undefined_value_without_effect_is_a_lead_only_where_no_cause_is_know
     for case, other in ((failed, idle), (passed, state)):
         told = conclude(case, other).investigation
         assert told is not None and "lane 16" not in told.reason
+
+
+def test_what_was_tried_for_nothing_is_counted() -> None:
+    open_end = entries.unexplained(Outcome("exit", "It failed.", 1), 10, 0, 0)
+    trials = [Trial(name, outcome, "exit:1", 1.0, note="line 3: x") for name, outcome in (
+        ("edited-kernel:1", "reproduced"), ("edited-kernel:2", "another failure"), ("edited-kernel:2", "reproduced"),
+        ("edited-kernel:3", "passed"), ("other-number:1", "reproduced"), ("recorded", "reproduced"),
+    )]  # fmt: skip
+    told = _with_tries(open_end, trials).summary
+    assert told.endswith("explains the failure. It also failed with 2 changes to kernels and 1 other number, one at a time.")
+    assert _with_tries(open_end, trials[-1:]) is open_end

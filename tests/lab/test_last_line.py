@@ -22,6 +22,8 @@ def run(output: Path | None, status: int = 1) -> RunResult:
         (b"step 1\nmax error 3.5 at 17\n", "max error 3.5 at 17"),
         (b"app: job.txt: No such file or directory\nself test passed\n", "app: job.txt: No such file or directory"),
         (b"one\ntwo\n\n", "two"),
+        (b"2 rows are wrong\nrow 3: error 1.5e+02\nrow 4: error 7.25\n", "2 rows are wrong"),  # not one of many lines that are alike
+        (b"row 3: error 1.5e+02\nrow 4: error 7.25\n", "row 4: error 7.25"),
         (b"x" * 10_000, "x" * 160),
         (b"\xff\xfe\n", "\ufffd\ufffd"),
         (b"", ""),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from gpudx.lab.recorded import RunResult
 from gpudx.model import Outcome
 from gpudx.text import duration
 
+NUMBER = re.compile(r"[-+]?[\d.]+(?:e[-+]?\d+)?", re.I)
 LONGEST, LAST_BYTES = 160, 4096
 COMPLAINT = re.compile(r"(?i)error|fail|cannot|can't|could not|no such|invalid|mismatch|wrong|bad|unexpected|expected|abort|assert|missing")
 
@@ -33,7 +35,10 @@ def _last_line(output: Path | None) -> str:
     except OSError:
         return ""
     latest = [line.strip()[:LONGEST] for line in reversed(lines) if line.strip()]
-    return next(filter(COMPLAINT.search, latest), next(iter(latest), ""))  # what it prints to a buffer may come behind a complaint
+    complaints = [line for line in latest if COMPLAINT.search(line)]  # what it prints to a buffer may come behind a complaint
+    shapes = Counter(NUMBER.sub("#", line) for line in complaints)
+    alone = [line for line in complaints if shapes[NUMBER.sub("#", line)] == 1]  # a summary, not one of many such lines
+    return next(iter((*alone, *complaints, *latest)), "")
 
 
 def _ended(run: RunResult, fault_address: str | None) -> Outcome:
