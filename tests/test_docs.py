@@ -110,6 +110,15 @@ def test_what_is_quoted_was_printed(page: str) -> None:
     assert not [line for line in lines if line not in printed and line not in ("...", "")]
 
 
+def test_the_cost_of_a_call_is_the_measured_one() -> None:
+    measured = (ROOT / "benchmarks/results/overhead.md").read_text(encoding="utf-8")
+    numbers = [re.search(rf"{call}, added \| ([0-9.]+) ", measured) for call in ("clSetKernelArg", "clEnqueueNDRangeKernel")]
+    arg, launch = (f"{float(found[1]):.0f} ns" for found in numbers if found)
+    readme, page = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/cost.md"))
+    assert f"adds {arg} to a clSetKernelArg and {launch} to a launch" in readme
+    assert f"recording a clSetKernelArg, a launch | {arg}, {launch} (" in page
+
+
 @pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
 @pytest.mark.parametrize("page", ["index.html", "commands/run.html"])
 def test_search_finds_pages_without_a_server(one_browser: None, site: Path, page: str) -> None:

@@ -15,6 +15,7 @@ from elftools.elf.elffile import ELFFile
 
 ROOT = Path(__file__).resolve().parents[1]
 NEWEST_GLIBC = (2, 28)
+CLONED = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "remote.origin.url", "GIT_CONFIG_VALUE_0": "git@example.org:team/gpudx.git"}
 
 pytestmark = [pytest.mark.builds, pytest.mark.slow]
 
@@ -31,7 +32,7 @@ def call(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("dist")
-    done = call(ROOT / "tools/wheel", place)
+    done = call(ROOT / "tools/wheel", place, **CLONED)
     if "No matching distribution" in done.stderr:
         pytest.skip("the compiler for wheels (ziglang) cannot be fetched here")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -52,6 +53,7 @@ def test_its_name_and_what_is_in_it(wheel: Path) -> None:
     assert wheel.name.endswith("-py3-none-manylinux_2_28_x86_64.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert not [name for name in names if "__pycache__" in name]
     assert {"gpudx/py.typed", "gpudx/_native/libgpudx.so", "gpudx/_native/libgpudx-opencl.so"} <= set(names)
 
 
@@ -59,7 +61,12 @@ def test_its_metadata(wheel: Path) -> None:
     files = zipfile.ZipFile(wheel)
     (place,) = (name for name in files.namelist() if name.endswith(".dist-info/METADATA"))
     text = files.read(place).decode()
-    for needed in ("License-Expression: Apache-2.0", "License-File: LICENSE", "Classifier: Typing :: Typed"):
+    for needed in (
+        "License-Expression: Apache-2.0",
+        "License-File: LICENSE",
+        "Classifier: Typing :: Typed",
+        "Project-URL: Source, https://example.org/team/gpudx\n",
+    ):
         assert needed in text
 
 

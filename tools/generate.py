@@ -28,6 +28,7 @@ from typing import Any
 import driver_endings
 import driver_header
 import driver_launches
+import driver_what_if
 import driver_wrappers
 from driver_model import Api, calls_of, load_driver
 from opencl_header import abi_header, public_header
@@ -156,6 +157,7 @@ def main(schema_dir: Path, out: Path) -> None:
         write(out / f"{short}_abi.h", driver_header.abi_header(driver, calls))
         write(out / f"{short}_endings.h", driver_endings.header(Api.load(driver["api"])))
         write(out / f"{short}_launches.h", driver_launches.header(calls_of(driver, calls)))
+        write(out / f"{short}_what_if.h", driver_what_if.header(calls_of(driver, calls)))
         write(out / f"{short}_wrappers.c", driver_wrappers.wrappers(driver, calls))
         write(out / f"{short}.h", driver_header.public_header(driver, calls))
 

@@ -36,6 +36,7 @@ static void stand_in(void **functions)
 {
     gdx_cu_fence_table(functions);
     gdx_cu_poison_table(functions);
+    gdx_cu_what_if_table(functions);
     keep_launches((const struct gdx_cu_table *)functions);
 }
 

@@ -18,6 +18,8 @@ void gdx_cu_fence_forget(void);                      /* another driver: all that
 
 /* poison.c: the same for memory that is filled; after the fences, whose memory it fills, too. */
 void gdx_cu_poison_table(void **functions);
+/* what_if.c: the same for what-if experiments; in front of all others. */
+void gdx_cu_what_if_table(void **functions);
 
 /* ---- fence_around.c ---- */
 

@@ -86,8 +86,11 @@ static void add_range(struct gdx_cu_nan_slot *to, struct ask *ask, uint64_t at, 
     size_t bytes = 0;
     uint64_t device = 0;  /* the driver writes an int */
     for (unsigned i = 0; i < to->ranges; i++)
-        if (ask->ranges[i].at == at)
+        if (ask->ranges[i].at == at) {  /* read through one argument, written through another */
+            to->arguments[i] = written && !to->written[i] ? (uint8_t)argument : to->arguments[i];
+            to->written[i] |= written;
             return;
+        }
     if (to->ranges == RANGES || at < 0x10000 || at % size_of(kind) || !gdx_cu_driver.cuMemGetAddressRange_v2
         || gdx_cu_driver.cuMemGetAddressRange_v2(&base, &bytes, at) != CUDA_SUCCESS || !bytes
         || gdx_cu_driver.cuPointerGetAttribute(&device, DEVICE_ORDINAL, at) != CUDA_SUCCESS || (int)device != gdx_cu_current_device())

@@ -37,6 +37,7 @@ static void stand_in(void **functions)
     gdx_hip_red_table(functions);
     gdx_hip_poison_table(functions);
     gdx_hip_room_table(functions);
+    gdx_hip_what_if_table(functions);
 }
 
 _Static_assert((int)GDX_HIP_NAMES <= GDX_NAMES_MAX, "names");

@@ -20,6 +20,8 @@ void gdx_hip_red_forget(void);             /* another runtime: all that is known
 void gdx_hip_poison_table(void **functions);
 /* room.c: the same for experiments with freed memory and with room behind the end. */
 void gdx_hip_room_table(void **functions);
+/* what_if.c: the same for what-if experiments; in front of all others. */
+void gdx_hip_what_if_table(void **functions);
 
 /* ---- red.c ---- */
 

@@ -56,7 +56,7 @@ static void note_counts(const struct pending *p, const uint32_t *counts)
 {
     for (uint32_t i = 0; i < p->sites; i++)
         if (counts[i]) {
-            uint64_t words[] = { p->began, p->number, i + 1, counts[i] & ~(1u << 31) };  /* without prelude.py's mark */
+            uint64_t words[] = { p->began, p->number, i + 1, counts[i] & ~(3u << 30) };  /* without prelude.py's marks */
             gdx_note(GDX_CALL_note_kernel_check_count, words, 4, (struct gdx_text){ 0 }, (struct gdx_text){ 0 }, NULL, 0);
         }
 }

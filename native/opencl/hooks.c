@@ -13,11 +13,10 @@
 #include "opencl/capture.h"
 #include "opencl/crumbs.h"
 #include "opencl/edited.h"
-#include "opencl/exchange.h"
-#include "opencl/numbers.h"
 #include "opencl/redirect.h"
 #include "opencl/sites.h"
 #include "opencl/turns.h"
+#include "opencl/what_if.h"
 
 struct cl_dispatch gdx_cl_next GDX_HOT_DATA;
 

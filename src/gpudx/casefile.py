@@ -163,25 +163,25 @@ def encode(value: object) -> JsonValue:
         return value
     if isinstance(value, str):
         return _valid_text(value)
+    if dataclasses.is_dataclass(value):
+        return _encode_dataclass(value)
+    if isinstance(value, tuple | list):
+        return [encode(item) for item in value]
     if isinstance(value, numbers.Integral):  # numpy integers too
         return int(value)
     if isinstance(value, numbers.Real):
         return float(value) if math.isfinite(value) else str(float(value))
     if isinstance(value, Mapping):
         return {_valid_text(str(key)): encode(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [encode(item) for item in value]
-    return _encode_dataclass(value)
+    raise TypeError(f"{type(value).__name__} has no place in a case")
 
 
-def _encode_dataclass(value: object) -> dict[str, JsonValue]:
-    if not dataclasses.is_dataclass(value) or isinstance(value, type):
-        raise TypeError(f"{type(value).__name__} has no place in a case")
-    fields = {
-        field.name: encode(getattr(value, field.name))
-        for field in dataclasses.fields(value)
-        if _is_written(value, field)
-    }
+def _encode_dataclass(value: Any) -> dict[str, JsonValue]:
+    if isinstance(value, type):
+        raise TypeError(f"{value.__name__} has no place in a case")
+    every, spares = _fields(type(value))
+    left_out = {name for name, default in spares if getattr(value, name) == default}
+    fields = {name: encode(getattr(value, name)) for name in every if name not in left_out}
     if isinstance(value, Finding):
         fields["fingerprint"] = value.fingerprint
     if isinstance(value, Case):
@@ -189,10 +189,14 @@ def _encode_dataclass(value: object) -> dict[str, JsonValue]:
     return fields
 
 
-def _is_written(value: object, field: dataclasses.Field[Any]) -> bool:
-    """What most findings do not have is left out: a case may have many of them."""
-    spare = isinstance(value, Finding | Allocation) and bool(field.metadata) and field.name not in ALWAYS
-    return not spare or getattr(value, field.name) != field.default
+@cache
+def _fields(of: type) -> tuple[tuple[str, ...], tuple[tuple[str, object], ...]]:
+    """Of a dataclass: all fields; and those that most findings do not have, with their defaults, at which they are left out."""
+    fields = dataclasses.fields(of)
+    spare = issubclass(of, Finding | Allocation)
+    return tuple(one.name for one in fields), tuple(
+        (one.name, one.default) for one in fields if spare and one.metadata and one.name not in ALWAYS
+    )
 
 
 def _valid_text(text: str) -> str:
@@ -201,7 +205,7 @@ def _valid_text(text: str) -> str:
 
 
 def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= char <= "\udfff" for char in text)
+    return not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)
 
 
 # ---- cases of earlier versions ----

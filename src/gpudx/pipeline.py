@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gpudx import __version__, casefile, errors, native
 from gpudx.detectors import Run, examine_all
-from gpudx.diagnose import diagnose, instruments, left_undone, ranks, reused_buffers, runtime_words, watched_runs
+from gpudx.diagnose import destructors, diagnose, instruments, left_undone, ranks, reused_buffers, runtime_words, watched_runs
 from gpudx.diagnose.branching_barriers import doubted
 from gpudx.diagnose.call_lines import CallLines
 from gpudx.diagnose.entries import unexplained
@@ -90,7 +90,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *ranks.find(facts, processes, outcome),
         ]
     )
-    told = reused_buffers.told(traced_back(merged, facts), facts)
+    told = destructors.told(reused_buffers.told(traced_back(merged, facts), facts))
     kept, suppressed = unsuppressed(Parts(facts).noted(told), stated.suppressions, date.today())
     say = runtime_words.words(facts)
     lines = CallLines(facts)

@@ -97,6 +97,7 @@ zpty -d shell
         ("gpudx completion z", "zsh"),
         ("gpudx demo opencl-set", "opencl-set-rows-q4_0"),
         ("gpudx run -- ./pro", "./program"),
+        ("gpudx run -- printe", "printenv"),
     ],
 )
 def test_zsh_completes_what_is_typed(typed: str, offered: str, tmp_path: Path) -> None:
@@ -120,11 +121,14 @@ def test_zsh_completes_what_is_typed(typed: str, offered: str, tmp_path: Path) -
         ("gpudx completion ", "zsh"),
         ("gpudx show gpudx-cases/one ", "launches"),
         ("gpudx report --format ", "sarif"),
+        ("gpudx run -- printe", "printenv"),
+        ("gpudx run --fence -- ./pro", "./program"),
     ],
 )
 def test_fish_completes_what_is_typed(typed: str, offered: str, tmp_path: Path) -> None:
     (tmp_path / "s.fish").write_text(script("fish"))
     (tmp_path / "gpudx-cases" / "one").mkdir(parents=True)
+    (tmp_path / "program").touch(0o755)
     shown = asked("fish", f"--no-config\0-c\0cd {tmp_path}; source s.fish; complete -C '{typed}'")
     assert offered in shown.split()
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from cli_kit import in_process
 
-from gpudx.cli.completion import words
+from gpudx.cli import commands
 from gpudx.cli.report import command as report
 from gpudx.report import formats, streamed
 
-NAMES = [one.name for one in words()]
+NAMES = sorted(commands())
 
 
 def help_of(*name: str) -> str:

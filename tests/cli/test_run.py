@@ -25,7 +25,7 @@ def test_a_quiet_pass(gpudx_cli: Gpudx, tmp_path: Path) -> None:
     done = gpudx_cli("run", "--", "echo", "hello")
     assert done.stdout == "hello\n"
     case = only_case(tmp_path)
-    assert done.stderr == f"gpudx: no fault found in 10 calls, 2 launches (1 process). case: {case.relative_to(tmp_path)}\n"
+    assert done.stderr == f"gpudx: no fault found in 10 calls, 2 launches. case: {case.relative_to(tmp_path)}\n"
     assert done.returncode == 0
     assert casefile.read(case).command == ("echo", "hello")
     assert "-echo-" in case.name and case.name[8] == "T"

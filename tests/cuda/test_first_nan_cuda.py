@@ -45,6 +45,11 @@ def test_the_launch_that_makes_it(kit: Kit, tmp_path: Path, value: str, kind: st
     assert (tmp_path / "case").joinpath("_Z3addPfS_S_i-4.gpucapsule").exists()
 
 
+def test_memory_that_a_kernel_reads_through_one_argument_and_writes_through_another(kit: Kit, tmp_path: Path) -> None:
+    said, found = searched(kit, tmp_path / "case", "place")
+    assert (found["launch"], found["argument"], found["element"], found["kind"]) == (4, 2, 7, "infinity"), said
+
+
 def test_every_third_launch_and_then_each(kit: Kit, tmp_path: Path) -> None:
     said, found = searched(kit, tmp_path / "case", "inf", how="--nan=3")
     assert "running again" in said and found["launch"] == 4, said

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cuda_kit import Call, Kit, decode, of, values
 
+from gpudx.backends.cuda.textures import is_normalized
 from gpudx.trace import Trace
 
 CAPTURED = 8
@@ -165,3 +166,10 @@ def test_lives_go_to_the_ledger_and_work_to_the_ring(kit: Kit) -> None:
     calls = decode(ran.traces()[0])
     assert 0 < len(of(calls, "cuLaunchKernel")) < 10000
     assert len(of(calls, "cuCtxCreate_v2")) == 3 and len(of(calls, "cuModuleGetFunction")) == 1
+
+
+def test_how_a_texture_is_addressed(kit: Kit) -> None:
+    """The first one is created without a description."""
+    trace = kit.run([kit.program("textured")]).trace()
+    made = [call.position for call in of(decode(trace), "cuTexObjectCreate")]
+    assert [is_normalized(trace.array(position, "texture")) for position in made] == [None, True]

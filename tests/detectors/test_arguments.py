@@ -238,3 +238,20 @@ def test_a_value_of_another_thread_is_the_fault_of_sharing(world: Make, look: Lo
     found = {(f.id, f.count) for f in look(process)}
     assert ((BOUND, 1) if sets_its_own else (BOUND, 2)) in found  # the launch of the thread whose buffer it is stays one
     assert ("kernel-shared-by-threads" in {name for name, _ in found}) == sets_its_own
+
+
+@pytest.mark.parametrize("released", [1, 2, 3])
+def test_other_arguments_of_the_launch_that_were_released_too(world: Make, look: Look, released: int) -> None:
+    process = world()
+    kernel = process.kernel("energy", [Arg("float*", name, GLOBAL) for name in ("vel", "pos", "e")])
+    buffers = [process.buffer(64) for _ in range(3)]
+    for index, buffer in enumerate(buffers):
+        process.set_arg(kernel, index, buffer)
+    for buffer in buffers[:released]:
+        process.release(buffer)
+    process.launch(kernel, (16,))
+    found = sorted((f for f in look(process) if f.id == BOUND), key=lambda one: fact(one, "argument"))
+    texts = [one.text for one in found[0].evidence if "had been released, too" in one.text]
+    assert len(found) == released and len(texts) == (released > 1)
+    if released == 3:
+        assert texts == ["the buffers of argument 1 (float* pos) and argument 2 (float* e) of this launch had been released, too"]

@@ -154,7 +154,7 @@ def test_refused_launch_lists_every_limit_and_no_other(cuda: CudaWorld, look: Lo
     kernel = cuda.kernel(SCALE, [8, 4], threads=512, shared=1024, registers=120, max_dynamic_shared=48128)
     cuda.launch(kernel, [memory, 4], (1, 70000, 1), (1024, 1, 1), shared=49152, status=1)
     (one,) = [f for f in look(cuda, "exit") if f.id == "launch-refused"]
-    assert "the grid has 70,000 blocks in y, the device allows 65,535" in one.message
+    assert "the grid has 70,000 blocks in y, but the device allows 65,535" in one.message
     assert "1,024 threads, this kernel can have 512" in one.message
     assert "1,024 threads of 120 registers need 122,880 registers, a block can have 65,536" in one.message
     assert "the kernel is limited to 48,128; it can request up to 231,424" in one.message

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
+from support import device_images
+from support.cuda_world import CudaWorld
 from support.detecting import Look, Make
 from support.synthetic import GLOBAL, Arg, World
 
@@ -49,6 +52,7 @@ def _of(found: list[Finding]) -> list[Finding]:
 
 def test_both_arrays_are_named_with_their_numbers(world: Make, look: Look) -> None:
     process = world(source=PLAIN)
+    process.header["exe"] = b"/usr/bin/python3.11"  # type: ignore[assignment]
     _power(process, _filled(process, 8 * N), _filled(process, 8 * N), process.buffer(4 * N))
     (finding,) = _of(look(process))
     assert finding.severity == "warning"
@@ -210,3 +214,83 @@ _RANDOM = np.random.default_rng(3)
 )
 def test_floats_and_other_data_are_silent(world: Make, look: Look, data: np.ndarray, declared: str, rewritten: bool) -> None:
     assert not [one for one in look(_uploaded(world, data, declared, rewritten)) if one.id == "element-width"]
+
+
+# ---- CUDA, where the kernel's PTX shows what each thread uses ----
+
+LOSS = "_Z4lossPKfPKiPfii"
+CODE = """
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry _Z4lossPKfPKiPfii(
+	.param .u64 _Z4lossPKfPKiPfii_param_0,
+	.param .u64 _Z4lossPKfPKiPfii_param_1,
+	.param .u64 _Z4lossPKfPKiPfii_param_2,
+	.param .u32 _Z4lossPKfPKiPfii_param_3,
+	.param .u32 _Z4lossPKfPKiPfii_param_4
+)
+{
+	ld.param.u64 %rd1, [_Z4lossPKfPKiPfii_param_0];
+	ld.param.u64 %rd2, [_Z4lossPKfPKiPfii_param_1];
+	ld.param.u64 %rd3, [_Z4lossPKfPKiPfii_param_2];
+	ld.param.u32 %r3, [_Z4lossPKfPKiPfii_param_3];
+	ld.param.u32 %r4, [_Z4lossPKfPKiPfii_param_4];
+	mov.u32 %r5, %ctaid.x;
+	mov.u32 %r6, %ntid.x;
+	mov.u32 %r7, %tid.x;
+	mad.lo.s32 %r1, %r5, %r6, %r7;
+	cvta.to.global.u64 %rd4, %rd2;
+	mul.wide.s32 %rd5, %r1, 4;
+	add.s64 %rd6, %rd4, %rd5;
+	ld.global.u32 %r8, [%rd6];
+	mad.lo.s32 %r9, %r1, %r4, %r8;
+	cvta.to.global.u64 %rd7, %rd1;
+	mul.wide.s32 %rd8, %r9, 4;
+	add.s64 %rd9, %rd7, %rd8;
+	ld.global.f32 %f1, [%rd9];
+	cvta.to.global.u64 %rd10, %rd3;
+	add.s64 %rd11, %rd10, %rd5;
+	st.global.f32 [%rd11], %f1;
+	MORE
+	ret;
+}
+"""
+
+
+def _labels(schema: str, folder: Path, size: int, more: str = "", n: int = N, copied: int = 0) -> CudaWorld:
+    """A loss of 10 classes, whose labels have `size` bytes."""
+    cuda = CudaWorld(schema)
+    cuda.header["exe"] = str(device_images.program(folder / "app", CODE.replace("MORE", more).encode())).encode()
+    scores, labels, loss = cuda.alloc(40 * N), cuda.alloc(size), cuda.alloc(4 * N)
+    for memory, bytes_ in ((scores, 40 * N), (labels, copied or size)):
+        cuda.call("cuMemcpyHtoD_v2", dst=memory, src=0x5000, size=bytes_)
+    cuda.launch(cuda.kernel(LOSS, [8, 8, 8, 4, 4]), [scores, labels, loss, n, 10], grid=(16, 1, 1), block=(128, 1, 1))
+    cuda.sync()
+    return cuda
+
+
+def test_labels_of_64_bits_for_a_cuda_kernel_that_reads_32(schema: str, look: Look, tmp_path: Path) -> None:
+    (one,) = _of(look(_labels(schema, tmp_path, 8 * N), "exit", exit_code=1))
+    assert one.severity == "error" and one.site is not None and (one.site.kernel, one.site.argument) == ("loss", 1)
+    assert "reads argument 1 as int" in one.message and "as for long" in one.message and "numpy" not in one.steps[0]
+    assert any("each thread uses the element" in fact.text for fact in one.evidence)
+    cuda = _labels(schema, tmp_path, 8 * N)
+    cuda.sync(status=700)
+    assert [found.severity for found in _of(look(cuda, "exit", exit_code=1))] == ["warning"], "this faults nowhere"
+
+
+@pytest.mark.parametrize(
+    ("size", "more", "copied"),
+    [
+        (4 * N, "", 0),
+        (16 * N, "", 0),
+        (8 * N, "", 4 * N),  # half of it is filled
+        (8 * N, "ld.global.u32 %r10, [%rd6+8192];", 0),  # the second half is used as well
+        (8 * N, "ld.global.u64 %rd12, [%rd9]; ld.global.u32 %r10, [%rd12];", 0),  # through addresses in memory
+        (8 * N, "add.s64 %rd13, %rd4, %rd8; ld.global.u32 %r10, [%rd13];", 0),  # at other places too
+    ],
+)
+def test_labels_that_fit_or_are_used_otherwise(schema: str, look: Look, tmp_path: Path, size: int, more: str, copied: int) -> None:
+    more = more.replace("; ", ";\n\t")
+    assert not _of(look(_labels(schema, tmp_path, size, more, copied=copied), "exit", exit_code=1))

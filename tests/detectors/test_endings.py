@@ -20,7 +20,7 @@ def test_kernel_that_does_not_end(opencl: OpenCL) -> None:
     finding = opencl.run("hanging", "kernel", until=waits("clFinish", 3), GPUDX_CRUMBS="off").only(HANG)
     assert finding.severity == "error"
     assert finding.site is not None and (finding.site.call, finding.site.status) == ("clFinish", "in flight")
-    assert "launch 3 of kernel spin" in finding.message
+    assert "launch 3 of kernel spin" in finding.message and ", hanging.c:" in finding.message.partition("hung in clFinish")[2]
     assert "launch 1 " not in finding.message, "what a completed wait covers is done"
 
 
@@ -68,8 +68,21 @@ def test_abort(opencl: OpenCL) -> None:
     finding = run.only(OUTSIDE)
     assert finding.message.startswith("The process crashed with SIGABRT")
     # The kernel gives SIGABRT no address, and the zero in its place is none.
-    assert finding.access is None and not re.search(r"\b0x0\b|fault(ing)? address", str(finding))
+    assert finding.access is not None and finding.access.address is None
+    assert not re.search(r"\b0x0\b|fault(ing)? address", str(finding))
+    assert (finding.access.source or "").endswith("/crashing.c:24") and "called by main at crashing.c:24" in finding.message
     assert not run.errors
+
+
+def test_assertion_of_the_program_is_named_with_its_line(opencl: OpenCL) -> None:
+    finding = opencl.run("crashing", "assert").only(OUTSIDE)
+    assert finding.message == "An assertion of the program failed in expect_none at crashing.c:6, and SIGABRT ended the process."
+
+
+def test_library_function_is_named_with_the_line_that_called_it(opencl: OpenCL) -> None:
+    finding = opencl.run("crashing", "library").only(OUTSIDE)
+    assert re.search(r"in strlen, called by main at crashing\.c:\d+, reading", finding.message), finding.message
+    assert finding.access is not None and finding.access.by == "host"
 
 
 def test_no_crash_is_silent(opencl: OpenCL) -> None:

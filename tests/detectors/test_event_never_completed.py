@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
 from support.detecting import Look, Make
 from support.opencl import OpenCL, waits
 from support.synthetic import GLOBAL, Arg, World
 
-from gpudx.detectors.event_never_completed import ID
+from gpudx.detectors.event_never_completed import ID, completes_behind
 from gpudx.diagnose import diagnose
 from gpudx.model import Finding, Outcome
 
@@ -235,3 +236,64 @@ def test_callback_of_work_that_has_ended_did_not_complete_it(world: Make, look: 
     process.call("clFinish", queue=other)
     _finish(process)
     assert _of(look(process, "timeout", **TIMEOUT))
+
+
+# ---- threads that wait for each other ----
+
+
+def _two_threads(make: Make, completed_by: tuple[int, ...], *, same_event: bool = False) -> World:
+    """Each waits for work behind an event of its own; these threads completed events before."""
+    process = make()
+    for tid in completed_by:
+        process.call("clSetUserEventStatus", event=_user_event(process), execution_status=0, tid=tid)
+    events = [_user_event(process)] * 2 if same_event else [_user_event(process), _user_event(process)]
+    for tid, event in zip((11, 12), events, strict=True):
+        queue = process.create("clCreateCommandQueue", context=process.context, device=process.device, tid=tid)
+        _launch(process, event, queue=queue)
+        _finish(process, queue, tid)
+    return process
+
+
+def test_threads_that_wait_for_each_other(world: Make, look: Look) -> None:
+    (finding,) = _of(look(_two_threads(world, (11, 12)), "timeout", **TIMEOUT))
+    assert finding.causes == ("circular-wait",) and finding.site is not None and finding.site.call == "clFinish"
+    assert "2 threads wait for each other: each waits in clFinish for a user event" in finding.message
+    assert [one.text.split(" is in ")[0] for one in finding.evidence[:2]] == ["thread 11", "thread 12"]
+    assert finding.steps[0].startswith("Complete the user event before this clFinish")
+
+
+@pytest.mark.parametrize(
+    ("completed_by", "same"),
+    [
+        ((), False),  # who completes them is not known
+        ((1,), False),  # the main thread does, and has skipped it
+        ((11, 12, 1), False),
+        ((11,), False),
+        ((11, 12), True),  # both wait for one event
+    ],
+)
+def test_threads_that_may_wait_for_another_one(world: Make, look: Look, completed_by: tuple[int, ...], same: bool) -> None:
+    (finding,) = _of(look(_two_threads(world, completed_by, same_event=same), "timeout", **TIMEOUT))
+    assert finding.causes == (ID,) and finding.site is not None and finding.site.call == "clCreateUserEvent"
+
+
+FUNCTION = """static void step(struct part *p)
+{
+    clFinish(p->queue);
+    if (p->peer)
+        clSetUserEventStatus(p->sent, CL_COMPLETE);
+}
+static void other(struct part *p)
+{
+    clFinish(p->queue);
+}
+static void third(struct part *p) { clSetUserEventStatus(p->sent, CL_COMPLETE); }
+"""
+
+
+@pytest.mark.parametrize(("line", "expected"), [(3, 5), (5, 0), (9, 0)])
+def test_the_line_behind_a_wait(tmp_path: Path, line: int, expected: int) -> None:
+    source = tmp_path / "step.c"
+    source.write_text(FUNCTION)
+    assert completes_behind(f"{source}:{line}") == expected
+    assert completes_behind(f"{tmp_path}/none.c:{line}") == 0 and completes_behind("") == 0

@@ -90,6 +90,32 @@ def test_the_option_that_defines_what_does_not_compile(world: Make, look: Look, 
     assert said in finding.message and "tempfile" not in str(finding), finding.message
 
 
+def _padded(length: int, last: str) -> str:
+    """Options of this length that end with these."""
+    return f"-I {'d' * (length - len(last) - 4)} {last}"
+
+
+@pytest.mark.parametrize(
+    ("options", "buffer"),
+    [
+        (_padded(63, "-DREAL=floa"), 64),
+        (_padded(199, "-DREAL=floa"), 200),
+        (_padded(62, "-DREAL=floa"), 0),  # one more character fits
+        (_padded(63, "-DREAL=floa -DN=4"), 0),  # the end is not what is wrong
+        (_padded(15, "-DREAL=floa"), 0),
+    ],
+)
+def test_options_that_fill_a_buffer_may_be_cut_off(world: Make, look: Look, options: str, buffer: int) -> None:
+    process = world(source="kernel void add(global float *x) {\n\tREAL s = x[0];\n}\n")
+    process.call("clBuildProgram", program=process.program, status=-11, texts={"options": options})
+    log = "error: /cache/tempfile_u9.cl:2:2 <Spelling=<command line>:6:14>: use of undeclared identifier 'floa'\n1 error generated."
+    process.note("note_build_log", {"program": process.program}, text=log)
+    (finding,) = [f for f in look(process, "exit", exit_code=1) if f.id == REJECTED]
+    told = [one.text for one in finding.evidence if "characters long" in one.text]
+    assert [f"which fills a buffer of {buffer} bytes, and end with -DREAL=floa" in one for one in told] == [True] * bool(buffer)
+    assert ("may have cut them off" in " ".join(finding.steps)) == bool(buffer)
+
+
 def test_a_build_that_fails_and_one_that_replaces_it_are_silent(world: Make, look: Look) -> None:
     process = world()
     process.call("clBuildProgram", program=process.program, status=-11)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from support.cuda_world import CudaWorld
 from support.detecting import Look, Make
 from support.synthetic import GLOBAL, LOCAL, Arg, World
 
-from gpudx.model import Finding
+from gpudx.diagnose import diagnose
+from gpudx.model import Finding, Outcome
 
 WORK_GROUP_SIZE, KERNEL_ARGS, VALUE, ARG_INDEX, ARG_SIZE, MISALIGNED = -54, -52, -30, -49, -51, -13
 SOURCE = """
@@ -51,6 +53,23 @@ class Summing:
         self.process.release(self.target)
 
 
+# ---- programs that test refusals ----
+
+
+@pytest.mark.parametrize(("statuses", "explains"), [((VALUE, KERNEL_ARGS, ARG_SIZE, MISALIGNED), False), ((VALUE, VALUE, VALUE, VALUE), True)])
+def test_a_program_that_provokes_refusals_of_many_kinds(world: Make, look: Look, statuses: tuple[int, ...], explains: bool) -> None:
+    one = Summing(world)
+    for number, status in enumerate(statuses):
+        one.process.call("clEnqueueFillBuffer", queue=one.process.queue, buffer=one.target, size=4096, status=status, caller=0x1000 + 16 * number)
+    one.tries(96, refused=True)
+    one.by("scale")
+    one.reads()
+    one.tries(96, refused=True)  # the last thing that it does
+    found = look(one.process, "exit", exit_code=5)
+    assert bool(serious(found)) is explains
+    assert bool([entry for entry in diagnose(found, Outcome("exit", "")) if entry.status == "likely"]) is explains
+
+
 # ---- launches ----
 
 
@@ -62,6 +81,19 @@ def test_an_autotuner_whose_last_sizes_are_refused(world: Make, look: Look) -> N
             one.reads()
     one.ends()
     assert not serious(look(one.process, "exit", exit_code=1))
+
+
+def test_an_autotuner_that_builds_its_kernel_anew_and_whose_last_sizes_are_refused(world: Make, look: Look) -> None:
+    one = Summing(world)
+    for local, refused in ((64, False), (256, False), (1 << 14, True), (1 << 20, True)):
+        one.process.build(SOURCE)
+        kernel = one.process.kernel("paint", [OUT])
+        one.process.set_arg(kernel, 0, one.target)
+        one.process.launch(kernel, (1024,), (local,), status=WORK_GROUP_SIZE if refused else 0)
+        if not refused:
+            one.reads()
+    one.ends()
+    assert not serious(look(one.process))
 
 
 def test_a_loop_of_sizes_of_which_none_is_taken(world: Make, look: Look) -> None:
@@ -214,3 +246,15 @@ def test_a_refused_write_that_is_made_with_less(world: Make, look: Look, again: 
     one.reads()
     one.ends()
     assert ("ignored-error" in serious(look(one.process))) == told
+
+
+@pytest.mark.parametrize(("sizes", "severity"), [([8, 4], "info"), ([], "error")], ids=["memory that nobody used", "arguments not known"])
+def test_a_refused_launch_whose_memory_is_not_known_may_be_missed(schema: str, look: Look, sizes: list[int], severity: str) -> None:
+    cuda = CudaWorld(schema)
+    memory, unused = cuda.alloc(4096), cuda.alloc(4096)
+    cuda.launch(cuda.kernel("_Z5scalePfi", sizes), [unused, 1024][: len(sizes)], block=(2048, 1, 1), status=1)
+    cuda.launch(cuda.kernel("_Z4fillPfi", [8, 4]), [memory, 1024])
+    cuda.sync()
+    cuda.call("cuMemcpyDtoH_v2", dst=0x5000, src=memory, size=4096)
+    (one,) = of(look(cuda, "exit", exit_code=1), "launch-refused")
+    assert one.severity == severity

@@ -53,7 +53,9 @@ def test_the_refused_call_leads(world: Make, tmp_path: Path, status: int, before
     places = [launched(process, 0) for _ in range(uses)]
     first, *others = verdict(process, tmp_path, places)
     assert (first.status, first.guilty and first.guilty.call) == ("confirmed", "clCreateBuffer")
-    assert any("kernel inject (launch 1) was passed NULL as argument 0" in one.text for one in first.evidence)
+    assert any("clCreateBuffer returned NULL, and the program passed that to kernel inject (launch 1) as argument 0" == one.text for one in first.evidence)
+    assert first.fix == ("Check the status that clCreateBuffer stores in errcode_ret, and do not go on with the NULL that it returns.",)
+    assert first.root is not None and first.root.call == "clCreateBuffer"
     assert not any(one.cause == "null-pointer" for one in others)
 
 
@@ -62,7 +64,7 @@ def test_a_program_that_tried_again_is_not_certain(world: Make, tmp_path: Path) 
     process.buffer(1 << 44, result=0, status=NO_MEMORY)
     process.buffer(1 << 20)
     first = verdict(process, tmp_path, [launched(process, 0)])[0]
-    assert (first.cause, first.status) == ("ignored-error", "likely")
+    assert (first.cause, first.status) == ("ignored-error", "likely") and "do not go on" not in first.fix[0]
 
 
 @pytest.mark.parametrize("late", [False, True])

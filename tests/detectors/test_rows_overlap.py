@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+from support.cuda_world import CudaWorld
 from support.detecting import Look, Make
 from support.synthetic import GLOBAL, Arg, World
 
@@ -68,3 +70,16 @@ def test_a_buffer_that_something_else_writes_is_not(world: Make, look: Look) -> 
     process.set_arg(kernel, 0, target)
     process.launch(kernel, (64,))
     assert not of(look(process))
+
+
+@pytest.mark.parametrize(("between", "loud"), [(False, True), (True, False)])
+def test_rows_that_a_kernel_used_before_they_are_overwritten_are_not(schema: str, look: Look, between: bool, loud: bool) -> None:
+    """All copies of a CUDA program have one caller, the runtime."""
+    cuda = CudaWorld(schema)
+    target, kernel = cuda.alloc(ROWS * WIDTH), cuda.kernel("_Z4takePKfi", [8, 4])
+    for number in range(ROWS):
+        cuda.call("cuMemcpyHtoD_v2", dst=target + number * 160, src=0x5000, size=WIDTH, caller=0x400100)
+        if between:
+            cuda.launch(kernel, [target, number])
+    cuda.launch(kernel, [target, ROWS])
+    assert bool(of(look(cuda))) is loud

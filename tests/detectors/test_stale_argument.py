@@ -119,13 +119,20 @@ RELAX = """kernel void relax(global const float *in, global float *out) {
 IN_PLACE = RELAX.replace("out[i] =", "out[i] +=")
 
 
-def _sweeps(make: Make, source: str = RELAX, *, count: int = 4, renewed: bool = False, written: bool = False, back: int = 0) -> World:
-    """`back`: which of the two buffers is read back."""
+def _sweeps(
+    make: Make, source: str = RELAX, *, count: int = 4, renewed: bool = False, written: bool = False, back: int = 0, turned: bool = False
+) -> World:
+    """`back`: which of the two buffers is read back. `turned`: another kernel object wrote the one that the launches read."""
     world = make()
     world.note("note_source", {"program": world.program}, source)
     kernel = world.kernel("relax", [Arg("float*", "in", GLOBAL, qualifiers=CONST), Arg("float*", "out", GLOBAL)])
     pair = [world.buffer(4 * N), world.buffer(4 * N)]
     _write(world, pair[0], 4 * N)
+    if turned:
+        other = world.kernel("relax", [Arg("float*", "in", GLOBAL, qualifiers=CONST), Arg("float*", "out", GLOBAL)])
+        for index in (0, 1):
+            world.set_arg(other, index, pair[1 - index])
+        world.launch(other, (N,))
     for number in range(count):
         for index in (0, 1) if renewed or not number else ():
             world.set_arg(kernel, index, pair[(index + number) % 2])
@@ -147,6 +154,7 @@ def test_buffers_that_only_the_host_exchanges(world: Make, look: Look) -> None:
     [
         {"renewed": True},
         {"back": 1},  # a measurement: what the launches wrote is read back
+        {"turned": True},  # a benchmark of several kernels on the same buffers
         {"written": True},  # new data for each launch
         {"source": IN_PLACE},  # each launch adds to what is there
         {"source": "kernel void other() {}"},  # not known what the kernel does

@@ -121,7 +121,7 @@ def test_kernel_that_may_only_read_is_a_warning(cuda: Cuda, look: Look) -> None:
     cuda.run(memory, cuda.a)
     cuda.down(memory, cuda.b)
     one = only(look(cuda))
-    assert one.severity == "warning" and any("not known: whether the kernel writes it" in e.text for e in one.evidence)
+    assert one.severity == "warning" and any("not known whether the kernel writes this memory" in e.text for e in one.evidence)
 
 
 def test_reads_do_not_conflict(cuda: Cuda, look: Look) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudx.investigate import by_output
 from gpudx.investigate.observed import PLAIN, observed
 from gpudx.investigate.ordered import OF_OUTPUT, SERIALISED, TRANSFERS, decided, next_run
-from gpudx.model import Trial
+from gpudx.model import Diagnosis, Evidence, Trial
 
 
 def trial(experiment: str, output: str, outcome: str = "passed") -> Trial:
@@ -48,3 +48,10 @@ def test_programs_that_fail_or_print_nothing_are_not_judged_by_output() -> None:
     assert not by_output.applies([trial(PLAIN, "x", "reproduced")])
     assert not by_output.applies([trial(PLAIN, "")])
     assert not by_output.applies([])
+
+
+def test_what_was_counted_as_failing_is_told_as_printing() -> None:
+    text = "without this change: 3 of 3 runs failed, 2 of them after the last changed run"
+    one = Diagnosis("unordered-access", "confirmed", "", None, None, (Evidence(text),), "", ())
+    (told,) = by_output.in_words(one).evidence
+    assert told.text == "without this change: 3 of 3 runs printed something else, 2 of them after the last changed run"

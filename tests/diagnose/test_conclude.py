@@ -10,14 +10,16 @@ from gpudx.diagnose import entries
 from gpudx.investigate.agreement import agreed
 from gpudx.investigate.conclude import (
     _before_numbers,
+    _entry,
     _that_matter,
     _with_tries,
     _without_echoes,
     _without_effect,
     conclude,
 )
+from gpudx.investigate.prediction import REPORTED, STAYS
 from gpudx.lab.poisoned import UNLIKE
-from gpudx.model import Access, Case, Diagnosis, Evidence, Finding, Guilty, Investigation, Outcome, Trial
+from gpudx.model import Access, Case, Cell, Diagnosis, Evidence, Finding, Guilty, Investigation, Outcome, Row, Trial
 from gpudx.report.outline import verdict
 
 
@@ -85,18 +87,22 @@ def test_a_read_of_fresh_memory_counts_where_its_content_matters(
 
 
 @pytest.mark.parametrize(
-    ("outputs", "runs", "status"),
+    ("outputs", "given", "runs", "status"),
     [
-        (("same", "same", "same"), 3, "inconclusive"),  # padding that the kernel loads and discards
-        (("one", "two", "three"), 3, "confirmed"),
-        (("one", "two", "three"), 1, "likely"),
-        ((), 0, "likely"),
+        (("same", "same", "same"), ("d", "d", "d"), 3, "inconclusive"),  # padding that the kernel loads and discards
+        (("same", "same", "same"), ("", "", ""), 3, "inconclusive"),  # what was read back is not known
+        (("same", "same", "same"), ("d", "e", "f"), 3, "likely"),  # "FAILED", whatever the wrong results are
+        (("one", "two", "three"), ("d", "e", "f"), 3, "confirmed"),
+        (("one", "two", "three"), ("d", "e", "f"), 1, "likely"),
+        ((), (), 0, "likely"),
     ],
 )
-def test_a_read_of_fresh_memory_in_a_program_that_failed(outputs: tuple[str, ...], runs: int, status: str) -> None:
+def test_a_read_of_fresh_memory_in_a_program_that_failed(
+    outputs: tuple[str, ...], given: tuple[str, ...], runs: int, status: str
+) -> None:
     trials = [
-        Trial("poisoned", "reproduced", "exit:1", 0.1, output=output, fresh=fresh, given=output)
-        for fresh, output in zip(UNLIKE * runs, outputs * runs, strict=bool(outputs))
+        Trial("poisoned", "reproduced", "exit:1", 0.1, output=output, fresh=fresh, given=got)
+        for fresh, output, got in zip(UNLIKE * runs, outputs * runs, given * runs, strict=bool(outputs))
     ]
     told = list(_without_effect([entry("read-before-write", "confirmed", "gather"), BOUNDS], trials * runs))
     assert [one.status for one in told] == [status, BOUNDS.status]
@@ -196,3 +202,16 @@ def test_what_was_tried_for_nothing_is_counted() -> None:
     told = _with_tries(open_end, trials).summary
     assert told.endswith("explains the failure. It also failed with 2 changes to kernels and 1 other number, one at a time.")
     assert _with_tries(open_end, trials[-1:]) is open_end
+
+
+def test_why_names_experiments_in_words_and_last_those_that_changed_nothing() -> None:
+    cells = (
+        Cell("poisoned", "stays", "4 of 4 failed", "for", STAYS),
+        Cell("turns", "gone", "0 of 8 failed", "for", "it went away"),
+        Cell("fenced", "shown", "2 of 2 failed", "for", REPORTED),
+    )
+    row = Row("kernel-shared-by-threads", "confirmed", True, cells, "")
+    texts = [one.text for one in _entry(row, entry("kernel-shared-by-threads", "likely", "k")).evidence]
+    assert texts[0] == "experiment `turns` (gives each thread a kernel object to itself): 0 of 8 failed, it went away, as this cause predicts"
+    assert texts[1] == "experiment `fenced` (puts inaccessible pages after each allocation) showed it: 2 of 2 failed"
+    assert texts[-1] == "experiment `poisoned` (fills fresh memory with a pattern): 4 of 4 failed, as this cause predicts"

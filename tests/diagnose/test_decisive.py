@@ -9,7 +9,7 @@ from test_judge import EXITED, PASSED, fault, site
 
 from gpudx.investigate import decisive, laboratory, plans, uninitialized
 from gpudx.investigate.loop import Result, with_run
-from gpudx.investigate.suspects import best_entries
+from gpudx.investigate.suspects import best_entries, suspects
 from gpudx.model import Access, Case, Diagnosis, Evidence, Failure, Guilty, Investigation, Outcome, Trial
 
 REFUSED = replace(
@@ -89,6 +89,16 @@ def test_a_likely_cause_that_no_experiment_can_confirm_ends_the_plan(cause: str,
     state = Investigation(0.99, trials=plain, found=(entry,), symptom="wrong result")
     assert (decisive.next_step(state, ["serialised"]) is not None) == goes_on
     assert decisive.is_steady(state) != goes_on
+
+
+@pytest.mark.parametrize(("ending", "wanted"), [("signal:SIGABRT", ["runtime-errors", "global-races", "numbers"]), ("signal:SIGSEGV", [])])
+def test_a_program_that_its_own_check_aborts_is_looked_at_as_one_with_wrong_results(ending: str, wanted: list[str]) -> None:
+    runnable, made = ("runtime-errors", "global-races", "numbers"), list[str]()
+    trials = tuple(Trial("recorded", "reproduced", ending, 1.0) for _ in range(3))
+    while (step := decisive.next_step(Investigation(0.99, trials=trials, symptom="crash"), runnable)) is not None:
+        made.append(step.experiment)
+        trials += (Trial(step.experiment, "reproduced", ending, 1.0),)
+    assert made == wanted
 
 
 def test_progress_never_counts_beyond_its_end() -> None:
@@ -250,3 +260,32 @@ def test_a_program_that_fails_under_an_instrument_that_changes_nothing_is_run_ag
     looked = Trial(experiment, "reproduced", ending, 1.0, shown=shown)
     step = decisive.next_step(Investigation(0.99, trials=(plain, looked), symptom="no failure"), ("fenced",))
     assert (step is not None and step.why == "whether it fails without an instrument too") == again
+
+
+@pytest.mark.parametrize(
+    ("experiment", "outcome", "status", "stands"),
+    [
+        ("recorded", "reproduced", "confirmed", "confirmed"),
+        ("recorded", "reproduced", "likely", "likely"),
+        ("recorded", "passed", "confirmed", "likely"),  # what a run that passed shows says nothing of those that fail
+        ("poisoned", "reproduced", "confirmed", "likely"),
+    ],
+)
+def test_what_another_plain_run_confirms_is_confirmed(experiment: str, outcome: str, status: str, stands: str) -> None:
+    """It crashed elsewhere in the first one."""
+    first = Trial("recorded", "reproduced", "signal:SIGSEGV", 1.0)
+    known = replace(entry("use-of-released-object", "likely"), observed=False)
+    state = Investigation(0.99, (first,), Failure("signal:SIGSEGV", ""), (known,), symptom="crash")
+    later = Trial(experiment, outcome, "signal:SIGABRT", 1.0)  # type: ignore[arg-type]
+    after = with_run(state, Result(later, (replace(known, status=status),), symptom="crash"))  # type: ignore[arg-type]
+    assert [one.status for one in after.before] == [stands]
+
+
+@pytest.mark.parametrize(("mine", "status"), [(("1:aa",), "confirmed"), (("1:bb",), "likely")])
+def test_what_an_instrument_confirms_of_a_finding_of_the_plain_run_is_confirmed(mine: tuple[str, ...], status: str) -> None:
+    """Another finding of the same cause is news of that run alone."""
+    known = replace(entry("use-of-released-object", "likely"), observed=False, findings=("1:aa",))
+    found = replace(known, status="confirmed", findings=mine)
+    state = Investigation(0.99, ran("recorded", "fenced"), Failure("signal:SIGSEGV", ""), (known,), (found,), symptom="crash")
+    (one,) = [suspect for suspect in suspects(state, 1, 1) if suspect.entry]
+    assert one.prior == status

@@ -11,7 +11,7 @@ import pytest
 from gpudx.facts.exchangeable import MOST as PAIRS
 from gpudx.facts.redirects import MOST as REDIRECTS
 from gpudx.investigate import ordered
-from gpudx.investigate.exchanged import REDIRECTED, decided, is_weak, next_run
+from gpudx.investigate.exchanged import REDIRECTED, decided, is_weak, next_run, undecided
 from gpudx.investigate.observed import PLAIN, observed
 from gpudx.model import Trial
 
@@ -91,12 +91,40 @@ def test_a_program_that_fails_sometimes_accuses_no_call(rate: float) -> None:
 def test_every_call_is_tried_once_before_one_is_believed() -> None:
     trials = play_calls(0, 1.0, {CALLS[1]: 0.0, CALLS[10]: 0.0})
     assert believed_calls(trials) == [CALLS[1]]
-    first = [one.experiment for one in trials[3 : 3 + REDIRECTS]]
+    first = list(dict.fromkeys(one.experiment for one in trials[3:] if one.experiment != PLAIN))
     assert first == list(CALLS), "in the order of their numbers, not of their names"
 
 
+@pytest.mark.parametrize(("names", "kind"), [(NAMES, "exchanged"), (CALLS, REDIRECTED)])
+def test_a_change_that_passes_is_made_again_before_others_are_tried(names: tuple[str, ...], kind: str) -> None:
+    trials = [trial(PLAIN, True)] * 3 + [trial(names[0], True), trial(names[1], False)]
+    wanted = next_run(trials, names, kind)
+    assert wanted is not None and (wanted.experiment, wanted.runs) == (names[1], 2)
+    again = next_run([*trials, trial(names[1], False)], names, kind)
+    assert again is not None and again.experiment != names[1]
+    other = next_run([*trials, trial(names[1], True)], names, kind)
+    assert other is not None and other.experiment == names[2], "it was chance"
+
+
+def passed_with(*changes: str, plain: int = 3) -> list[Trial]:
+    passes = [replace(trial(name, False), change=f"change {name}") for name in changes]
+    return [trial(PLAIN, True)] * plain + [trial(CALLS[5], True), *passes]
+
+
+def test_a_change_with_which_it_passed_is_mentioned() -> None:
+    assert undecided(passed_with(CALLS[0])) == f"It passed with change {CALLS[0]} (1 run)."
+    assert "(2 runs)" in undecided(passed_with(CALLS[0], CALLS[0]))
+
+
+def test_changes_that_decide_nothing_are_not_mentioned() -> None:
+    assert not undecided(passed_with())
+    assert not undecided(passed_with(*CALLS[:3])), "it passes with whatever is changed"
+    assert not undecided([*passed_with(CALLS[0]), trial(CALLS[0], True)]), "it failed with it, too"
+    assert not undecided([*passed_with(CALLS[0]), trial(PLAIN, False)]), "it passes without it, too"
+
+
 def test_calls_are_tried_before_two_arguments_are_believed() -> None:
-    trials = [trial(PLAIN, True)] * 3 + [trial(NAMES[0], False)]
+    trials = [trial(PLAIN, True)] * 3 + [trial(NAMES[0], False)] * 2
     wanted = next_run(trials, (*NAMES, *CALLS))
     assert wanted is not None and (wanted.experiment, wanted.runs) == (CALLS[0], 1)
 

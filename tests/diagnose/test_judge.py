@@ -101,6 +101,15 @@ def test_an_access_that_is_the_crash_needs_no_more() -> None:
         (fault(9), (symptom(Symptom("failed call")),), EXITED, "confirmed"),
         (fault(others=(site(9, status="BAD"),)), (symptom(Symptom("failed call")),), EXITED, "confirmed"),
         (fault(), (symptom(Symptom("failed call")),), EXITED, "likely"),
+        (fault(inevitable=True, others=(site(9, launch=2),)), (symptom(Symptom("crash in call")),), CRASHED, "confirmed"),
+        (fault(inevitable=True, others=(site(8, launch=1),)), (symptom(Symptom("crash in call")),), CRASHED, "likely"),  # in another launch
+        (fault(others=(site(9, launch=2),)), (symptom(Symptom("crash in call")),), CRASHED, "likely"),  # that could have survived it
+        (
+            fault(inevitable=True, others=(site(9, launch=2),)),
+            (symptom(Symptom("crash in call", thread_known=False)),),
+            CRASHED,
+            "likely",
+        ),
         (fault(5, pid=8), (symptom(Symptom("crash in call")),), CRASHED, "inconclusive"),
         (fault(), (reported(),), EXITED, "likely"),
         (fault(3), (reported(),), EXITED, "inconclusive"),

@@ -11,7 +11,9 @@ from support.cuda_world import CudaWorld
 from gpudx.diff import Recording, compare
 from gpudx.facts import derive
 from gpudx.model import Case, Identity, LoadedObject, Outcome, ProcessInfo
-from gpudx.model.comparison import Comparison
+from gpudx.model.comparison import Comparison, Difference
+from gpudx.report import Page, terminal
+from gpudx.report.diff import comparison
 
 GEMM = "_Z4gemmPfPKfi"
 TAKES_STRUCT = "_Z4packPf5thing"
@@ -140,3 +142,12 @@ def test_a_launch_left_out_and_one_more_at_the_end_are_two_differences(schema: s
 
     made = compared(schema, tmp_path, lambda w: counted(w, *range(20)), lambda w: counted(w, *range(5), *range(6, 21)))
     assert made.counts["kernels"] == 1 and not made.counts["arguments"]
+
+
+def test_what_is_left_out_is_counted_in_launches() -> None:
+    """Of a launch each argument is shown, and the launch is counted."""
+    shown = tuple(
+        Difference("arguments", f"launch #{n} add: argument {index}", "1", "2", good=n, bad=n) for n in (1, 2) for index in (0, 1)
+    )
+    made = Comparison("good", "bad", {"arguments": 5}, shown, shown[0], (9, 9))
+    assert "... and 3 more launches." in terminal.show(comparison(made), Page(100))

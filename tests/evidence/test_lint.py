@@ -37,7 +37,7 @@ __global__ void lambda(int *x) { auto f = [&](int i) { if (i > threadIdx.x) retu
     ),
     "barrier-in-branch": (
         [(CU, "__global__ void k(int *x) {\n int lane = threadIdx.x % 32;\n if (lane < 4) {\n x[lane] = 0;\n __syncthreads();\n }\n}")],
-        "In k, only threads with (lane < 4) reach the barrier at k.cu:5",
+        "In k, only threads with (lane < 4) reach the barrier at k.cu:5, which all threads of a group have to reach.",
         [(CU, "__global__ void k(int n) { for (int i = threadIdx.x; i < n; i += 64) { __syncthreads(); } if (n) __syncthreads(); }")],
         (),
     ),

@@ -73,7 +73,7 @@ SAID = {
     "Error: Index [9] out of bounds for array of shape [9].": ("program-index-out-of-range", "outside the array"),
     "| GPU 1: Uncorrectable ECC errors detected: 2 |": ("device-memory-error", "fault of its memory"),
     "W stall.cc:1] Tensors are waiting for remainder of ranks\nMissing ranks:\n2: [grad_0, grad_1]\n5: [grad_0]": (
-        "rank-missing", "Ranks 2, 5 did not come to the collective grad_0",
+        "rank-missing", "Ranks 2, 5 did not join the collective grad_0",
     ),
     "Exception: Current loss scale already at minimum - cannot decrease scale anymore.": ("result-not-finite", "smallest loss scale"),
     "RuntimeError: No execution plans support the graph.": ("call-refused", "not supported"),
@@ -100,7 +100,7 @@ SAID = {
     "[ 22.441011] NVRM: API mismatch: the client has the version 5.1, but": ("driver-versions-differ", "different versions"),
     "slurmctld: error: gres/gpu count reported lower than configured (1 < 2)": ("no-device", "fewer GPUs"),
     "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access GPU counters": ("no-device", "could not be used"),
-    "amdgpu: The CS has been rejected, see dmesg for more information (-12).": ("driver-out-of-memory", "got no memory"),
+    "amdgpu: The CS has been rejected, see dmesg for more information (-12).": ("driver-out-of-memory", "could not allocate memory"),
     "E0 dnn.cc:1] Loaded runtime Dnn library: 8.0 but source was compiled with: 8.9.": ("library-mismatch", "8.9 was expected"),
     "x.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.": ("killed-for-memory", "host memory ran out"),
     'Kokkos::View ERROR: out of bounds access label=("u") with indices [8,0] but extents [8,4]': ("bounds-check", "bounds check"),

@@ -98,7 +98,7 @@ KNOWN = {
         "code-object-missing",
         "no device code for gfx1103",
     ),
-    "MIOpen(HIP): Error [FoldImpl] Code object build failed": ("miopen-error", "MIOpen failed: Code object build failed."),
+    "MIOpen(HIP): Error [FoldImpl] Code object build failed": ("build-failed", "MIOpen did not build a kernel: Code object build failed."),
     # test runners and build tools
     "Test #47: conv_gemm ...........Subprocess aborted***Exception: 0.45 sec": ("test-failed", "conv_gemm failed (Subprocess aborted)"),
     "    //gpu/kernels:fold_test                  FAILED in 15.5s": ("test-failed", "gpu/kernels:fold_test"),

@@ -157,6 +157,10 @@ backtrace:
         "OpenCL error -54 in clEnqueueNDRangeKernel, global_work_size = <100>, local_work_size = <64>",
         "The work-group is too large, or does not divide the global size (CL_INVALID_WORK_GROUP_SIZE, -54), in clEnqueueNDRangeKernel",
     ),
+    "mesa": (
+        "ac_rtld error(1): too much LDS (used = 70000, max = 65536)",
+        "A kernel was not built: it needs 70,000 bytes of local memory (LDS), and the device has 65,536.",
+    ),
     "pocl": (
         """[2026-01-02 03:04:05.1]POCL: in fn POclSetKernelArg at line 80:
   |     ERROR | CL_INVALID_ARG_SIZE given 4 bytes""",
@@ -231,7 +235,7 @@ For debugging consider passing CUDA_LAUNCH_BLOCKING=1""",
     ),
     "kernel-module": (
         "[  9.123] nouveau 0000:01:00.0: fifo: fault 00 [READ] at 00000000001b0000 engine 00 [GR] reason 02 [PTE], PBDMA0",
-        "The kernel driver (nouveau) reported that work on the device failed.",
+        "The kernel driver (nouveau) reported that the device accessed memory that is not mapped.",
     ),
     "launcher": (
         "srun: error: node7: task 3: Exited with exit code 139",

@@ -144,7 +144,10 @@ SAID = {
     '  Binary file "/usr/lib/libc.so.6", at PyEval_Run+0x1 [0x7785]\n  Binary file "/usr/lib/libc.so.6", at PyObject_Call+0x1e [0x7786]': (
         "host-stack", "without the reason",
     ),
-    "MIOpen(HIP): Error [BuildHip] HIPRTC status = HIPRTC_ERROR_COMPILATION (6), source file: conv.cpp": ("miopen-error", "MIOpen failed"),
+    "MIOpen(HIP): Error [BuildHip] HIPRTC status = HIPRTC_ERROR_COMPILATION (6), source file: conv.cpp": (
+        "build-failed",
+        "MIOpen did not build a kernel",
+    ),
     # a number of CUDA and HIP that no other interface has, beside a word like "kernel"
     "Exception: Error invoking kernel: Invalid error code (716)": ("misaligned-address", "error 716 of CUDA and HIP"),
     "CUDA error at lib/ops.cu:7 code=77(<unknown>)": ("illegal-address", "cudaErrorIllegalAddress, 700"),

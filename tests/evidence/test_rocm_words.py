@@ -61,7 +61,7 @@ def test_addresses(text: str, address: int, span: int, writes: bool | None, devi
         ("ILLEGAL_INSTRUCTION", "0x2a", "wrong-architecture", "executed an instruction that this device does not have"),
         ("MEMORY_FAULT", "0x2b", "out-of-bounds-access", "accessed memory that is not mapped"),
         ("EXCEPTION", "0x1016", "device-exception", "ended in an exception of the hardware"),
-        ("OUT_OF_RESOURCES", "0x1008", "launch-refused", "got no memory for its stack"),
+        ("OUT_OF_RESOURCES", "0x1008", "launch-refused", "could not get memory for its stack"),
         ("SOMETHING_NEW", "0x1", "device-exception", "failed (SOMETHING_NEW)"),
     ],
 )

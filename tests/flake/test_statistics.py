@@ -18,7 +18,7 @@ TESTS, ALWAYS, FLAKY = 1000, 50, 250
 
 
 def planted(seed: int) -> tuple[dict[int, Rule], dict[int, float]]:
-    """Some tests always fail; the rates of flaky ones are spread evenly over 0.1 % to 50 % on a logarithmic scale."""
+    """Some tests always fail; the rates of flaky ones are spread evenly over 0.1% to 50% on a logarithmic scale."""
     chance = random.Random(seed)
     chosen = chance.sample(range(TESTS), ALWAYS + FLAKY)
     rates = {t: math.exp(chance.uniform(math.log(0.001), math.log(0.5))) for t in chosen[ALWAYS:]}
@@ -46,7 +46,7 @@ def test_planted_rates(seed: int) -> None:
 
 
 def test_rare_failures_are_not_called_causes() -> None:
-    """At 95 % too, over many suites of one flaky test: a wrong kind in at most 5 % of them."""
+    """At 95% too, over many suites of one flaky test: a wrong kind in at most 5% of them."""
     wrong = 0
     for seed in range(60):
         result = play(World(6, {2: rate(0.3)}, seed=seed), confidence=0.95, runs=120)

@@ -16,7 +16,10 @@ pytest.importorskip("pyopencl")
 from support import forked
 
 HERE = Path(__file__).parent
-OTHERS = "checked fenced low-fenced close-fenced serialised poisoned host-heap host-memory checked-numbers exchanged watched".split()
+OTHERS = (  # experiments that look for other causes
+    "checked fenced low-fenced close-fenced serialised poisoned host-heap host-memory checked-numbers exchanged watched "
+    "oclgrind redirected other-number edited-kernel"
+).split()
 pytestmark = pytest.mark.builds
 
 

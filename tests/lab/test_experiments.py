@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.cuda_world import CudaWorld
 
 from gpudx.causes import every as every_cause
+from gpudx.facts import derive
 from gpudx.investigate import one_run
 from gpudx.lab.experiments import (
     PLAIN,
@@ -22,6 +24,7 @@ from gpudx.lab.experiments import (
     Seen,
     Shelf,
     every,
+    in_words,
     one_processor,
     one_thread,
     other_device,
@@ -29,8 +32,24 @@ from gpudx.lab.experiments import (
     serialised,
     turns,
 )
+from gpudx.model import Case, Outcome
 
 OPENCL = Context(("./app",), {}, apis=frozenset({"opencl"}), threads=8, launches=10, devices=frozenset({"pthread-x"}))
+
+
+@pytest.mark.parametrize("name", sorted(every()))
+def test_its_words_are_short_enough_for_a_fact(name: str) -> None:
+    words = in_words(name)
+    assert words.startswith(f"experiment `{name}` (") and words.endswith(")") and len(words) <= 140
+    assert in_words(f"{name}:2") == words.replace(f"`{name}`", f"`{name}:2`")
+
+
+def test_the_words_of_an_experiment() -> None:
+    assert in_words("serialised") == "experiment `serialised` (waits after each launch)"
+    assert in_words("blocking") == "experiment `blocking` (each launch call returns only when its kernel has ended)"
+    assert in_words("numbers").startswith("experiment `numbers` (CUDA kernels report")
+    assert in_words("close-fenced") == "experiment `close-fenced` (as fenced, with allocations aligned to only four bytes)"
+    assert in_words("nobody's") == "experiment `nobody's`"
 
 
 @pytest.mark.parametrize("name", sorted(every()))
@@ -88,6 +107,21 @@ def test_what_cannot_be_run_says_why() -> None:
         assert every()[name].missing(idle), name
     assert "CUDA" in (every()["memcheck"].missing(OPENCL) or "")
     assert turns.missing(OPENCL) is None and serialised.missing(OPENCL) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "wanted"),
+    [
+        ("kernel void f(global int *x) { x[0] = 1; }", "", False),
+        ("kernel void f(global float4 *x) { x[0] = 1; }", "", True),
+        ("kernel void f(global REAL *x) { x[0] = 1; }", "-DREAL=float", True),
+        ('#include "real.h"\nkernel void f(global REAL *x) { x[0] = 1; }', "", True),
+        ("kernel void f(global int *x) { x[0] = x[1] * 1.5; }", "", True),
+    ],
+)
+def test_the_first_nan_is_looked_for_where_there_can_be_one(source: str, options: str, wanted: bool) -> None:
+    said = every()["checked-numbers"].missing(replace(OPENCL, sources=((source, options),)))
+    assert (said != "no kernel computes with floating-point numbers") == wanted
 
 
 def test_nothing_looks_inside_kernels_where_none_is_launched() -> None:
@@ -181,3 +215,16 @@ def test_one_processor_gives_the_others_back() -> None:
     with one_processor.around(OPENCL):
         assert len(os.sched_getaffinity(0)) == 1
     assert os.sched_getaffinity(0) == allowed
+
+
+def test_kernels_of_graphs_are_looked_into_too(schema: str, tmp_path: Path) -> None:
+    """A graph that was made node by node: no call of the program launches a kernel by itself."""
+    cuda = CudaWorld(schema)
+    graph = cuda.graph(cuda.kernel("_Z5scalePfi", [8, 4]), [cuda.alloc(4096), 1024])
+    seen = []
+    for launched in (False, True):
+        if launched:
+            cuda.call("cuGraphLaunch", graph_exec=graph, queue=cuda.queue)
+        learned = one_run.learn(Case(("app",), "", "", "", Outcome("exit", "", 1)), [derive(cuda.write(tmp_path / "1-0.gdx"))])
+        seen.append(every()["fenced"].missing(replace(OPENCL, apis=learned.apis, launches=learned.launches)))
+    assert seen == ["the program launches no kernel", None]

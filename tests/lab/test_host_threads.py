@@ -6,6 +6,7 @@ import json
 import platform
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,23 @@ import pytest
 from gpudx.lab.host_threads import keep
 from gpudx.trace.host_threads import NAME, HostThreads, of_trace
 
+WAITING = """
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+int main(void)
+{
+    const struct timespec rest = { 1, 0 };
+    puts("ready");
+    fflush(stdout);
+    if (!vfork()) {
+        nanosleep(&rest, NULL);
+        _exit(0);
+    }
+    return 3;
+}
+"""
 BUSY = "import sys; print('ready', flush=True)\nwhile True: pass"
 
 
@@ -31,6 +49,22 @@ def test_a_busy_program_goes_on_after_it_was_looked_at(tmp_path: Path, recorded:
             assert len(found.threads) == int(recorded) and bool(found.maps) == recorded
             assert all(one.pc and one.sp and one.stack for one in found.threads)
             assert program.poll() is None, "it still runs"
+        finally:
+            program.kill()
+
+
+@pytest.mark.builds
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="registers are read on x86-64 only")
+def test_a_thread_that_does_not_stop_in_time_goes_on_later(tmp_path: Path) -> None:
+    """As one inside a driver: after vfork the parent cannot be stopped before the child has ended."""
+    (tmp_path / "waiting.c").write_text(WAITING)
+    subprocess.run(["cc", "-o", tmp_path / "waiting", tmp_path / "waiting.c"], check=True)
+    with subprocess.Popen([tmp_path / "waiting"], stdout=subprocess.PIPE, text=True) as program:
+        try:
+            assert program.stdout is not None and program.stdout.readline() == "ready\n"
+            time.sleep(0.1)
+            keep([program.pid], tmp_path)
+            assert program.wait(timeout=20) == 3
         finally:
             program.kill()
 

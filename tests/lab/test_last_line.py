@@ -24,6 +24,12 @@ def run(output: Path | None, status: int = 1) -> RunResult:
         (b"one\ntwo\n\n", "two"),
         (b"2 rows are wrong\nrow 3: error 1.5e+02\nrow 4: error 7.25\n", "2 rows are wrong"),  # not one of many lines that are alike
         (b"row 3: error 1.5e+02\nrow 4: error 7.25\n", "row 4: error 7.25"),
+        (
+            b'Traceback (most recent call last):\n  File "/home/me/job.py", line 7, in <module>\n    load()\n'
+            b'  File "/usr/lib/python3/json/decoder.py", line 355, in raw_decode\n    raise\nKeyError: 3\n',
+            "KeyError: 3 (job.py:7)",
+        ),
+        (b"terminate called after throwing an instance of 'std::invalid_argument'\n  what():  stoi\n", "std::invalid_argument: stoi"),
         (b"x" * 10_000, "x" * 160),
         (b"\xff\xfe\n", "\ufffd\ufffd"),
         (b"", ""),
@@ -32,6 +38,20 @@ def run(output: Path | None, status: int = 1) -> RunResult:
 def test_the_last_complaint_else_the_last_line(tmp_path: Path, text: bytes, said: str) -> None:
     (tmp_path / "output.txt").write_bytes(text)
     assert outcome(run(tmp_path / "output.txt")).said == said
+
+
+@pytest.mark.parametrize(
+    ("printed", "errors", "said"),
+    [
+        ("self test: passed\n", "option -o was not given\n", "option -o was not given"),
+        ("checksum 17\n", "step 9: quota not reached\nbye\n", "step 9: quota not reached"),
+        ("3 of 9 rows are wrong\n", "loading\nready\n", "3 of 9 rows are wrong"),
+        ("3 of 9 rows are wrong\n", "", "3 of 9 rows are wrong"),
+    ],
+)
+def test_what_it_wrote_to_stderr_comes_first(tmp_path: Path, printed: str, errors: str, said: str) -> None:
+    (tmp_path / "output.txt").write_text(printed + errors)
+    assert outcome(replace(run(tmp_path / "output.txt"), errors_at=len(printed))).said == said
 
 
 def test_nothing_of_programs_that_passed_or_whose_output_was_not_kept(tmp_path: Path) -> None:

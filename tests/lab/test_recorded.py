@@ -375,7 +375,8 @@ def test_output_in_a_file_and_no_input(recorder: Path, tmp_path: Path) -> None:
     script = "echo out; echo err >&2; cat; (echo child)"
     run = run_recorded(["sh", "-c", script], tmp_path, How(output=tmp_path / "output.txt"))
     assert (run.returncode, run.interrupted) == (0, False)
-    assert (tmp_path / "output.txt").read_text() == "out\nerr\nchild\n"
+    assert (tmp_path / "output.txt").read_text() == "out\nchild\nerr\n"
+    assert run.errors_at == len("out\nchild\n") and not list(tmp_path.glob("*.stderr"))
 
 
 def test_a_program_that_signals_its_own_group_is_not_interrupted(recorder: Path, tmp_path: Path) -> None:

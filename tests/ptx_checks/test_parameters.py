@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gpudx.ptx_checks.parameters import Roles, roles
+import pytest
+
+from gpudx.ptx_checks.parameters import Roles, loads, roles
 
 HEAD = ".version 7.8\n.target sm_80\n.address_size 64\n"
 
@@ -68,3 +70,24 @@ def test_a_number_that_grows_in_a_loop_is_followed_around_it() -> None:
 def test_kernels_that_call_functions_or_are_not_there_are_not_judged() -> None:
     assert roles(kernel(*LOADS, "call helper, (%r1);", "ret;"), "k") is None
     assert roles(kernel(*LOADS, "ret;"), "other") is None
+
+
+FIELDS = (
+    "ld.param.v2.u32 {%r1, %r2}, [k_param_0+24];",
+    "ld.param.u64 %rd1, [k_param_0+16];",
+    "ld.param::entry.b64 %rd2, [k_param_1];",
+    "ld.param.f64 %fd1, [k_param_2];",
+)
+
+
+def test_which_bytes_of_its_parameters_a_kernel_loads() -> None:
+    found = loads(kernel(*FIELDS, "ret;"), "k")
+    assert found is not None
+    assert [found.may_be_address(0, at) for at in (0, 8, 16, 24)] == [False, False, True, False]
+    assert [found.any_of(0, at, at + 8) for at in (0, 8, 16, 24)] == [False, False, True, True]
+    assert found.may_be_address(1, 0) and found.any_of(2, 0, 8) and not found.may_be_address(2, 0)
+
+
+@pytest.mark.parametrize("line", ["mov.b64 %rd3, k_param_0;", "ld.param.u64 %rd3, [k_param_0+%rd1];"])
+def test_a_kernel_that_uses_the_address_of_a_parameter_may_load_all_of_it(line: str) -> None:
+    assert loads(kernel(*FIELDS, line, "ret;"), "k") is None and loads(kernel("ret;"), "other") is None

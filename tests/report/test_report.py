@@ -183,7 +183,7 @@ def test_a_launch_without_a_stack_gives_the_advice_once() -> None:
     [
         (
             PASSED,
-            "no fault found in 5,214 calls, 120 launches (1 process). Not everything was recorded: 12 calls lost. case: /cases/one",
+            "no fault found in 5,214 calls, 120 launches. Not everything was recorded: 12 calls lost. case: /cases/one",
             "NO FAULT FOUND",
         ),
         (EMPTY, "no GPU API call was recorded. case: /cases/one", "NO GPU CALLS"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from sample_cases import DIAGNOSIS, FINDING, FULL, PASSED
@@ -87,7 +88,7 @@ def test_after_a_passing_investigation_the_user_can_say_what_is_right() -> None:
     clean = replace(FULL, diagnosis=(), findings=())
     ended = investigated(clean, stopped="no fault found", reason="All 3 plain runs passed.", not_run=())
     assert shown(ended)[-1].startswith("  next: gpudx investigate --expect TEXT -- ./app --layers 4")
-    assert height(shown(ended), 80) <= SHORT_ROWS
+    assert len(shown(ended)) <= SHORT_ROWS and height(shown(ended)[:-1], 80) < SHORT_ROWS  # the command is a line of any length
 
 
 def test_without_a_gpu_call_the_next_step_is_to_look_for_drivers() -> None:
@@ -151,3 +152,48 @@ def test_kernels_are_not_called_checked_where_none_ran() -> None:
     assert any("checked: bounds" in line for line in shown(case))
     without = replace(case, processes=tuple(replace(one, launches=0) for one in case.processes))
     assert not any("checked" in line for line in shown(without))
+
+
+def test_a_fact_that_the_headline_states_is_left_out() -> None:
+    facts = {
+        "the driver returned CL_INVALID_VALUE": False,
+        "clEnqueueReadBuffer returned CL_INVALID_VALUE": False,
+        "buffer #1 has 4,000 bytes": False,
+        "4,000 bytes were requested of buffer #1": True,  # the same words for something else
+        "clEnqueueReadBuffer returned CL_OUT_OF_RESOURCES": True,
+        "buffer #1 has 400 bytes": True,
+    }
+    summary = "clEnqueueReadBuffer was refused with CL_INVALID_VALUE: it requests 4,096 bytes of buffer #1, which has 4,000 bytes."
+    for fact, kept in facts.items():
+        entry = replace(DIAGNOSIS, summary=summary, evidence=(Evidence(fact),))
+        assert (f"  - {fact}" in shown(replace(FULL, diagnosis=(entry,)))) == kept, fact
+
+
+def test_calls_are_numbered_and_not_counted() -> None:
+    """Their numbers count the recorder's own notes, too: a run of 98 calls may have a call 103."""
+    text = "\n".join(shown(replace(FULL, diagnosis=(replace(DIAGNOSIS, summary="It failed in call 9,999."),))))
+    assert " launches; " in text and " calls, " not in text
+
+
+def test_a_launch_whose_caller_was_not_recorded_has_the_command_that_names_its_line() -> None:
+    """Each call of OpenCL has its caller; where there is one, -g shows its line."""
+    launch = Guilty("cuda", call="cuLaunchKernel", number=20, kernel="apply", launch=2)
+    case = replace(FULL, command=("./app",), diagnosis=(replace(DIAGNOSIS, guilty=launch, victim=None, root=None),))
+    assert "  2. gpudx run --stacks -- ./app   # names the line (build with -g)" in shown(case)
+    frames = ("__device_stub__apply+0x10 (app)", "cudaLaunchKernel+0x2d3 (app)", "develop+0x609 (app)", "main+0x20 (app)")
+    known = replace(DIAGNOSIS, guilty=replace(launch, host_stack=frames), victim=None, root=None)
+    text = "\n".join(shown(replace(case, diagnosis=(known,))))
+    assert "--stacks" not in text and "Build the program with -g" in text
+    assert "  in develop+0x609 (app), called from main+0x20 (app)" in text
+    opencl = replace(DIAGNOSIS, guilty=replace(launch, api="opencl"), victim=None, root=None)
+    assert "--stacks" not in "\n".join(shown(replace(case, diagnosis=(opencl,))))
+
+
+def test_no_line_of_a_program_that_is_older_than_its_sources(tmp_path: Path) -> None:
+    source = tmp_path / "main.c"
+    source.write_text("int main(void)\n{\n    return launch();\n}\n")
+    guilty = replace(DIAGNOSIS.guilty or Guilty("opencl"), source=f"{source}:3", host_stack=())
+    entry = replace(DIAGNOSIS, guilty=guilty, victim=None, root=None)
+    for cause, quoted in ((DIAGNOSIS.cause, True), ("stale-executable", False)):
+        case = replace(FULL, diagnosis=(replace(entry, cause=cause),))
+        assert any("return launch();" in line for line in shown(case)) == quoted

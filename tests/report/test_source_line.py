@@ -71,6 +71,46 @@ def test_a_helper_that_computes_with_members_is_the_line_to_change(folder: Path,
     assert found and found.line == expected
 
 
+OWNER = """class Field {
+public:
+    Field &operator=(const Field &other)
+    {
+        drop();
+        memory = other.memory;
+        return *this;
+    }
+    ~Field() { drop(); }
+    void clear() { drop(); }
+private:
+    void drop() { if (memory) clReleaseMemObject(memory); memory = nullptr; }
+    cl_mem memory;
+};
+void step(Field &a)
+{
+    a = a.next();
+}
+"""
+INNER, NATIVE_TAIL = "Field::drop at field.cpp:12 (app)", "step at field.cpp:17 (app)"
+
+
+@pytest.mark.parametrize(
+    ("frames", "call", "line", "function"),
+    [
+        (("Field::~Field at field.cpp:9 (app)",), "clReleaseMemObject", 17, "step"),
+        (("Field::~Field at field.cpp:9 (app)", "std::default_delete::operator() at unique_ptr.h:85 (app)"), "clReleaseMemObject", 17, "step"),
+        (("Field::operator= at field.cpp:5 (app)",), "clReleaseMemObject", 5, "Field::operator="),
+        (("Field::clear at field.cpp:10 (app)",), "clReleaseMemObject", 12, "Field::drop"),  # who calls it is not the language's doing
+        (("Field::~Field at field.cpp:9 (app)",), "clFinish", 12, "Field::drop"),
+    ],
+)
+def test_an_object_that_ended_is_shown_where_it_ended(folder: Path, frames: tuple[str, ...], call: str, line: int, function: str) -> None:
+    (folder / "field.cpp").write_text(OWNER)
+    root = Site(call, 9, 1, 1, "opencl", source=f"{folder / 'field.cpp'}:12", host_stack=(INNER, *frames, NATIVE_TAIL))
+    entry = replace(FULL.diagnosis[0], root=root, access=None, victim=None)
+    found = source_line.of(FULL, entry)
+    assert found and (found.line, found.function) == (line, function)
+
+
 HIP = """__global__ void scale(float *x, int n, float by);
 void run_scale(float *x, int n, hipStream_t s) { hipLaunchKernelGGL(scale, dim3(n), dim3(64), 0, s, x, n); }
 static float *floats(size_t count)

@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 from sample_cases import FULL
 
-from gpudx.report.wording import reworded
+from gpudx.model import Drawing
+from gpudx.model.drawing import Decoded, Excerpt, MemoryMap, Point, Timeline
+from gpudx.report.wording import drawn, reworded
 
 TEXT = "cuMemcpyDtoH_v2 in queue #2 reads memory #7 while queues wait"
 
@@ -55,3 +57,25 @@ def test_the_driver_stays_where_the_user_called_it() -> None:
     )
     case = replace(FULL, diagnosis=(replace(entry, summary=TEXT, guilty=guilty),))
     assert reworded(case).diagnosis[0].summary.startswith("cuMemcpyDtoH in stream")
+
+
+@pytest.mark.parametrize(("api", "stream"), [("hip", "stream"), ("cuda", "stream"), ("opencl", "queue")])
+def test_drawings_have_the_same_words(api: str, stream: str) -> None:
+    """What the program named, and its source, stay as they are."""
+    entry = FULL.diagnosis[0]
+    assert entry.guilty
+    case = replace(FULL, findings=(), diagnosis=(replace(entry, guilty=replace(entry.guilty, api=api)),))
+    source = Excerpt("main.cu:1", 1, 1, ("queue.wait(); // memory #7",))
+    near = ("memory #7", "0x1000", "64", "live", "3", "", "")
+    given = Drawing(
+        timelines=(Timeline(1, "app", 1.0, {}, ("queue",), ("queue #2", "the default queue"), ("thread 5",)),),
+        maps=(MemoryMap(1, 9, True, 1, {}, ("memory", "sub-buffer"), (Point("the end of memory #7", 1, 1),), (near,)),),
+        guilty=Decoded((("queue", "queue #2"), ("kernel", "queue")), (("0", "float*", "8", "queue", "memory #7, 64 bytes"),)),
+        excerpt=source,
+    )
+    told = drawn(given, case)
+    assert told.timelines[0].queues == (f"{stream} #2", f"the default {stream}") and told.timelines[0].names == ("queue",)
+    assert told.maps[0].kinds == ("buffer", "sub-buffer") and told.maps[0].near == (("buffer #7", *near[1:]),)
+    assert told.maps[0].points[0].text == "the end of buffer #7"
+    assert told.guilty == Decoded(((stream, f"{stream} #2"), ("kernel", "queue")), (("0", "float*", "8", "queue", "buffer #7, 64 bytes"),))
+    assert told.excerpt == source

@@ -41,9 +41,8 @@ def import_all() -> None:
 
 
 def warm_up() -> None:
-    """What every command would do again: typer imports pydantic when it first sees an option, and each trace has the same schema."""
-    with suppress(ImportError):
-        importlib.import_module("typer._adapters")
+    """What every command would do again: numpy.unique imports numpy.ma, and each trace has the same schema."""
+    importlib.import_module("numpy.ma")
     schema = native.data("schema.json")
     if schema is not None:
         TraceSchema.parse(schema.read_bytes(), str(schema))
@@ -62,46 +61,53 @@ def name_frames() -> None:
 
 
 def serve(path: str) -> None:
+    """Until standard input ends."""
+    running: dict[int, tuple[int, socket.socket]] = {}  # by what says that it has ended: the process, and who is told
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen(8)
         print("ready", flush=True)
-        while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
-            asked, _ = listener.accept()
-            _reap()
-            if os.fork() == 0:
-                listener.close()
-                _keep(asked)
-            asked.close()
+        while True:
+            ready = select.select([listener, sys.stdin, *running], [], [])[0]
+            if sys.stdin in ready:
+                return
+            for one in running.keys() & set(ready):
+                _tell_end(*running.pop(one))
+                os.close(one)
+            if listener in ready:
+                asked, _ = listener.accept()
+                pid = _start(asked)
+                running[os.pidfd_open(pid)] = pid, asked
 
 
-def _reap() -> None:
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
-
-
-def _keep(asked: socket.socket) -> NoReturn:
-    """In a process between the server and gpudx: says who gpudx is, and how it ended."""
+def _start(asked: socket.socket) -> int:
+    """Forks gpudx, and says who it is."""
     fds = array.array("i")
     _, ancillary, _, _ = asked.recvmsg(1, socket.CMSG_SPACE(3 * fds.itemsize))
     fds.frombytes(ancillary[0][2])
-    stream = asked.makefile("rw")
-    wanted = json.loads(stream.readline())
+    with asked.makefile() as stream:
+        wanted = json.loads(stream.readline())
     pid = os.fork()
     if pid == 0:
         for at, fd in enumerate(fds):
             os.dup2(fd, at)
         os.closerange(3, CLOSED)
         _become(**wanted)
-    stream.write(f"{pid}\n")
-    stream.flush()
+    for fd in fds:
+        os.close(fd)
+    _say(asked, pid)
+    return pid
+
+
+def _tell_end(pid: int, asked: socket.socket) -> None:
     _, status = os.waitpid(pid, 0)
-    stream.write(f"{os.waitstatus_to_exitcode(status)}\n")
-    stream.flush()
-    os._exit(0)
+    with asked:
+        _say(asked, os.waitstatus_to_exitcode(status))
+
+
+def _say(asked: socket.socket, number: int) -> None:
+    with suppress(BrokenPipeError):  # a test that did not wait
+        asked.sendall(f"{number}\n".encode())
 
 
 def _become(words: list[str], folder: str, environment: dict[str, str], script: str) -> NoReturn:

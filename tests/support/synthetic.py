@@ -83,6 +83,10 @@ class World:
         self.context = self.create("clCreateContext")
         self._describe_device(version)
         self.queue = self.create("clCreateCommandQueue", context=self.context, device=self.device)
+        self.build(source, options)
+
+    def build(self, source: str, options: str = "") -> None:
+        """The program of the kernels that are made from now on."""
         self.program = self.create("clCreateProgramWithSource", context=self.context)
         self.note("note_source", {"program": self.program}, text=source)
         self.call("clBuildProgram", texts={"options": options}, program=self.program)

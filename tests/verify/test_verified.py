@@ -113,10 +113,10 @@ def words(before: str, after: str, revert: str = "") -> str:
 def test_what_is_said() -> None:
     fix = words("1111111", ".......", "1111111")
     assert "in 7 of 7 runs before the change and in none of 7 runs after it; with the change reverted it failed in 7 of 7" in fix
-    assert "1 of 100 verifications" in fix and "up to 59 % is still possible; --at-least 70 would lower that to 10 %" in fix
+    assert "1 of 100 verifications" in fix and "up to 59% is still possible; --at-least 70 would lower that to 10%" in fix
     assert "--revert" not in fix and "--revert" in words("1111111", ".......")
     less = words("1" * 20, "1...................")
-    assert "1 of 20 runs after the change (a rate of 0.0032 % to 39 %), 20 of 20 runs before (72 % to 100 %)" in less
+    assert "1 of 20 runs after the change (a rate of 0.0032% to 39%), 20 of 20 runs before (72% to 100%)" in less
     assert "the trace shows the same fault" in words("aaaaaaaaa", "AAAAAAAAA")
     assert "the trace shows the same fault" not in words("aaaaaaaaa", "aaaaaaaaa")
     assert "after (another failure): It ended with 2." in words("111", "222")
@@ -128,7 +128,7 @@ def test_what_is_said() -> None:
 
 def test_the_plan_says_how_many_and_why() -> None:
     text = " ".join(plan(tally("", "", confidence=0.999)))
-    assert "99.9 % confidence needs 11 rounds" in text and "110 if one run in 10" in text
+    assert "99.9% confidence needs 11 rounds" in text and "110 if one run in 10" in text
 
 
 def rounds(rate: Callable[[Condition], Iterator[str]], most: int) -> str | None:

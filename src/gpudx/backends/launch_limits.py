@@ -50,13 +50,13 @@ def _each_way(launch: Launch, sizes: Shape, limit: str, told: str) -> Iterator[s
         if not size:
             yield told.format(0, name)
         elif size > most > 0:
-            yield f"{told.format(f'{size:,}', name)}, the device allows {most:,}"
+            yield f"{told.format(f'{size:,}', name)}, but the device allows {most:,}"
 
 
 def threads(launch: Launch) -> Iterator[str]:
     shape = " x ".join(map(str, launch.block))
     if launch.threads > launch.most_threads > 0:
-        yield f"a block of {shape} has {launch.threads:,} threads, the device allows {launch.most_threads:,}"
+        yield f"a block of {shape} has {launch.threads:,} threads, but the device allows {launch.most_threads:,}"
     elif launch.threads > launch.kernel_threads > 0:
         yield f"a block of {shape} has {launch.threads:,} threads, this kernel can have {launch.kernel_threads:,}"
 

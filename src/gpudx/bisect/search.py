@@ -194,7 +194,7 @@ class Bisector:
             return "Each revision was run once: an intermittent failure needs --runs N."
         return (
             f"The bad revision failed in {bad.failed} of {bad.runs} runs; a revision with this failure passes all"
-            f" {self._asked.runs} with a probability of {100 * passed:.2g} % at most (95 % confidence)."
+            f" {self._asked.runs} with a probability of {100 * passed:.2g}% at most (95% confidence)."
         )
 
     def _keep(self) -> None:

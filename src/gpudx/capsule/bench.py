@@ -25,7 +25,7 @@ class Timed:
 
 
 def ratio(base: Timed, other: Timed) -> tuple[float, float, float] | None:
-    """How long `other` takes relative to `base`: the median of the rounds' ratios, and its 95 % interval (bootstrap)."""
+    """How long `other` takes relative to `base`: the median of the rounds' ratios, and its 95% interval (bootstrap)."""
     count = min(len(base.times_ns), len(other.times_ns))
     if not count or not min(base.times_ns[:count]):
         return None

@@ -23,7 +23,8 @@ line to change is often the allocation, or the computation of its size, not the 
         id="struct-layout",
         title="The host and the kernel lay out a struct differently",
         refutes_if="The host's struct has the size and the field offsets that the kernel's struct has.",
-        fix=("Give the host's struct the field offsets of the kernel's: use cl_float3 and similar types, or add padding.",),
+        fix=("Give the host's struct the field offsets of the kernel's, with the same types, packing and padding.",),
+        fix_of=(("opencl", "cl_float3 and similar types of the host have the sizes that the kernel's vectors have."),),
         predicts=(("checked", "the kernel reads fields at other places than the host wrote them, and leaves the buffer"),),
         kind=MEMORY,
         about="""The host and the kernel lay out a struct differently.
@@ -440,7 +441,7 @@ passed, for the next function, before that.
         kind=FIXED,
         about="""An in-order queue is blocked by a command that waits for a user event. The callback that would complete the event
 belongs to a command after it, so neither can continue. Or two queues wait for each other: each for an event that a callback of the other's
-command completes.
+command completes. Or two threads do: each completes the other's event, but only behind its own wait.
 """,
     ),
     Cause(

@@ -37,7 +37,7 @@ def command(
 ) -> None:
     """Compare a captured kernel with variants of it: are the results right, and how long does each take?
 
-    Times are those of the device. Each ratio is the median of the rounds, with its 95 % interval.
+    Times are those of the device. Each ratio is the median of the rounds, with its 95% interval.
 
     \b
         gpudx bench blur-3.gpucapsule --variant faster.cl

@@ -150,18 +150,19 @@ complete -o filenames -F _gpudx gpudx"""
 def zsh(commands: list[Word]) -> str:
     listed = "\n".join(f"        {_quoted(f'{one.name}:{_line(one.help)}')}" for one in commands)
     cases = "\n".join(
-        f"        {one.name}) options=({' '.join(_names(one))}) values=({' '.join(one.values)}) cases={int(one.takes_cases)} ;;"
+        f"        {one.name}) flags=({' '.join(_names(one))}) values=({' '.join(one.values)}) cases={int(one.takes_cases)} ;;"
         for one in commands
     )
     return f"""#compdef gpudx
 _gpudx() {{
-    local -a commands options values
+    # Not named `commands` and `options`: these are zsh's own tables, which _normal reads.
+    local -a gpudx_commands flags values
     local cases=0
-    commands=(
+    gpudx_commands=(
 {listed}
     )
     if (( CURRENT == 2 )); then
-        _describe command commands
+        _describe command gpudx_commands
         return
     fi
     local at=${{words[(i)--]}}
@@ -178,7 +179,7 @@ _gpudx() {{
 {cases}
     esac
     if [[ ${{words[CURRENT]}} == -* ]]; then
-        compadd -- $options
+        compadd -- $flags
         return
     fi
     (( $#values )) && compadd -- $values
@@ -191,7 +192,7 @@ compdef _gpudx gpudx"""
 
 
 def fish(commands: list[Word]) -> str:
-    lines = []
+    lines = [FISH_PROGRAM]
     for one in commands:
         lines.append(f"complete -c gpudx -f -n __fish_use_subcommand -a {one.name} -d {_fish_quoted(_line(one.help))}")
         seen = _fish_quoted(f"__fish_seen_subcommand_from {one.name}")
@@ -226,6 +227,13 @@ BASH_CASES = "        {}) _gpudx_cases; return ;;"
 ZSH_VALUES = "        {}) compadd -- {}; return ;;"
 ZSH_CASES = "        {}) compadd -f -- gpudx-cases/*(N/); _files; return ;;"
 FISH_CASES = "(set -l cases gpudx-cases/*/; printf '%s\\n' $cases)"  # `set` allows a pattern without matches
+FISH_PROGRAM = """# After "--" everything is the program's: a command, then whatever it completes.
+function __gpudx_program
+    set -l words (commandline -opc)
+    set -l at (contains -i -- -- $words); or return
+    complete -C (string join ' ' -- (string escape -- $words[(math $at + 1)..-1]) (commandline -ct))
+end
+complete -c gpudx -n 'contains -- -- (commandline -opc)' -a '(__gpudx_program)'"""
 SCRIPTS: dict[Shell, Callable[[list[Word]], str]] = {Shell.bash: bash, Shell.zsh: zsh, Shell.fish: fish}
 
 

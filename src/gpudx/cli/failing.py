@@ -142,7 +142,7 @@ class Observer:
 
 def _times(one: Finding) -> int:
     for evidence in one.evidence:
-        found = re.search(r"it happened (once|[\d,]+ times)", evidence.text)
+        found = re.search(r"this was reported (?:at least )?(once|[\d,]+ times)", evidence.text)
         if found:
             return 1 if found[1] == "once" else int(found[1].split()[0].replace(",", ""))
     return 1

@@ -201,7 +201,7 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
         casefile.write(with_counts(conclude(first_failing(lab.folder, state), state), state, lab.folder), lab.folder)
 
     with _engine(lab, wanted) as lab:
-        renew(f"investigating{_at_a_time(lab)}; the program's output goes to {shortest(lab.folder)}")
+        renew(f"investigating{_at_a_time(lab)}; the program's output goes to {shortest(lab.folder)}", begins=True)
         limits = Limits(wanted.budget_s, wanted.runs)
         state = investigate(state, lab, limits, keep, _progress)
         state = with_second_cause(state, lab, limits, keep, _progress)
@@ -234,13 +234,12 @@ def _at_a_time(lab: Laboratory) -> str:
 
 
 def _progress(plan: Plan, seen: Observed, left: float) -> None:
-    """One line for each run."""
+    """What is run, and last, where a narrow terminal cuts the line, why."""
     so_far = f", {seen.text} so far" if seen.trials else ""
     why = f" ({plan.why or COMPARED})" if plan.why or plan.experiment != PLAIN_RUNS else ""
     number = len(seen.trials) + 1
     total = f" of {'' if plan.why else 'at most '}{plan.runs}" if plan.runs >= number else ""
-    text = f"{plan.experiment}{why}: run {number}{total}{so_far}; {left:.0f} s left"
-    renew(text)
+    renew(f"{left:.0f} s left; {plan.experiment}, run {number}{total}{so_far}{why}")
 
 
 def _end(case: Case) -> None:

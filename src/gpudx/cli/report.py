@@ -135,8 +135,9 @@ def _report(case: Path, format: str, output: Path | None, redacted: bool, spoken
         page = replace(page, rules=every())
     if draws(format):
         from gpudx.figures import draw
+        from gpudx.report.wording import drawn
 
-        page = replace(page, drawing=draw(told))
+        page = replace(page, drawing=drawn(draw(told), told))
     if redacted:
         told, page = redact(told), replace(page, drawing=redact(page.drawing))
     text = first_screen(told, page) if format == SCREEN else render(told, format, page)

@@ -7,6 +7,7 @@ import io
 import os
 import re
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,9 @@ from pathlib import Path
 from gpudx.errors import UserError
 
 COMMAND = re.compile(r": ((?:gpudx|pip) .+)$")
+LINE_EVERY_S = 10.0  # of progress, where stderr is no terminal
 _quiet = False
+_renewed: float | None = None
 
 
 @dataclass
@@ -99,12 +102,17 @@ def follow(text: str) -> None:
         write(text)
 
 
-def renew(text: str) -> None:
-    """How something goes: a line that is renewed in place on a terminal, else one more line. What does not fit is left out: only one
-    row can be cleared."""
-    if _is_terminal() and not _quiet:
+def renew(text: str, begins: bool = False) -> None:
+    """How something goes: a line that is renewed in place on a terminal, elsewhere one where it `begins`, and now and then another. What
+    does not fit is left out: only one row can be cleared."""
+    global _renewed
+    if _quiet:
+        return
+    _renewed = time.monotonic() if _renewed is None else _renewed
+    if _is_terminal():
         write(f"\r\033[K{f'gpudx: {text}'[: _width() - 1]}")
-    else:
+    elif begins or time.monotonic() - _renewed >= LINE_EVERY_S:
+        _renewed = time.monotonic()
         say(text)
 
 

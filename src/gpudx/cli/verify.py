@@ -6,8 +6,6 @@ import json
 import os
 import secrets
 import shlex
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 EXIT = {"a fix": 0, "another failure": 2, "inconclusive": 2}  # everything else: 1
 CANNOT_BE_TOLD = 2
 LINES_SHOWN = 5  # of the output of a failing run
-LINE_EVERY_S = 10.0  # where stderr is no terminal
 CONFIDENCES = (50.0, 99.9999)  # percent
 
 
@@ -171,9 +168,6 @@ class Live:
 
     def __init__(self, place: Path) -> None:
         self._place = place
-        self._terminal = sys.stderr is not None and sys.stderr.isatty()
-        self._last = time.monotonic()
-        self._shown = ""
 
     def waits(self, what: str, seen: Tally, seconds: float) -> None:
         """Something is running."""
@@ -181,13 +175,7 @@ class Live:
 
         left, needed = duration(max(0.0, seconds)), seen.wins_needed
         lead = f"lead {min(seen.wins, needed)} of {needed}"
-        text = f"{what}; at most {left} left; {lead}; failed: {_so_far(seen)}"
-        if self._terminal and text != self._shown:
-            self._shown = text
-            renew(text)
-        elif not self._terminal and time.monotonic() - self._last >= LINE_EVERY_S:
-            self._last = time.monotonic()
-            say(text)
+        renew(f"{what}; at most {left} left; {lead}; failed: {_so_far(seen)}")
 
     def ran(self, trial: Trial, earlier: Sequence[Trial]) -> None:
         """The first failure of its kind is shown with what the program said last."""
@@ -204,7 +192,6 @@ class Live:
 
     def clear(self) -> None:
         """Take the changing line away."""
-        self._shown = ""
         clear_line()
 
 
@@ -247,6 +234,6 @@ def _table(seen: Tally) -> None:
 
     counts = [seen.count(condition) for condition in seen.question.commands]
     rows = [(c.condition, f"{c.old} of {c.runs}", f"{c.other} of {c.runs}", span(c)) for c in counts]
-    sure = f"failure rate ({100 * seen.question.confidence:g} % confidence)"
+    sure = f"failure rate ({100 * seen.question.confidence:g}% confidence)"
     for line in table(["condition", "failed", "failed in another way", sure], rows, page_here().width - 2) or ():
         print(f"  {line}")

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 
+from gpudx.detectors._provoked import without_provoked
 from gpudx.detectors._related import with_causes
 from gpudx.errors import survived
 from gpudx.facts import Facts
@@ -49,7 +50,8 @@ def every() -> tuple[ModuleType, ...]:
 def detect_all(facts: Facts, run: Run) -> Iterator[Finding]:
     """The findings of all detectors about one process."""
     detectors = [one for one in every() if hasattr(one, "detect") and not _is_missing_calls(one, facts)]
-    yield from with_causes([finding for detector in detectors for finding in _found(detector, "detect", facts, run)])
+    found = [finding for detector in detectors for finding in _found(detector, "detect", facts, run)]
+    yield from with_causes([*without_provoked(facts, found, crashed=run.outcome.signal is not None)])
 
 
 def _is_missing_calls(detector: ModuleType, facts: Facts) -> bool:

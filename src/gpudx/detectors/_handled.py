@@ -7,6 +7,7 @@ failure by itself.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, RANGE, READ, WRITE
@@ -16,43 +17,50 @@ MOST_TRIES = 64  # launches that are compared
 
 
 def launch_dealt_with(facts: Facts, row: int) -> bool:
-    """Was a refused launch only a try? Launches went on without it, or had been taken before as others were refused, and nothing that it
-    should have written was used."""
+    """Was a refused launch only a try? Launches went on without it, or had been taken before while others were refused, and nothing that it
+    should have written was used. Of a launch without memory that is known, nobody knows what it should have written."""
     launches = facts.launches
+    if not should_write(facts, row):
+        return False
     later = bool(((launches.position > launches.position[row]) & (launches.status == 0)).any())
-    return (later or (_tried_before(facts, row) and was_done_before(facts, row))) and not is_missed(facts, row)
+    return (later or (_tried_otherwise(facts, row) and was_done_before(facts, row))) and not is_missed(facts, row)
 
 
 def was_done(facts: Facts, row: int) -> bool:
     """Did the program launch it again with the same arguments, and was that taken? So do programs that look for the largest group."""
     launches = facts.launches
-    again = np.flatnonzero((launches.position > launches.position[row]) & (launches.status == 0))
-    mine = facts.kernels.functions(launches.kernel_row[again]) == facts.kernels.functions(launches.kernel_row[[row]])[0]
-    return any(_same_given(facts, row, int(other)) for other in again[mine][:MOST_TRIES])
+    again = np.flatnonzero(_of_its_name(facts, row) & (launches.position > launches.position[row]) & (launches.status == 0))
+    return any(_same_given(facts, row, int(other)) for other in again[:MOST_TRIES])
 
 
 def was_done_before(facts: Facts, row: int) -> bool:
     """Had a launch of it with the same arguments been taken, with other sizes, and did nothing else write its memory in between? So do
     programs that measure which sizes are fastest: the last ones that they try may be too large."""
     launches, position = facts.launches, int(facts.launches.position[row])
-    functions = facts.kernels.functions(launches.kernel_row)
-    before = np.flatnonzero((functions == functions[row]) & (launches.position < position) & (launches.status == 0))[-MOST_TRIES:]
+    mine = _of_its_name(facts, row)
+    before = np.flatnonzero(mine & (launches.position < position) & (launches.status == 0))[-MOST_TRIES:]
     same = [int(one) for one in before if _same_given(facts, row, int(one))]
     if not same:
         return False
     first, table = int(launches.position[same[0]]), uses(facts)
     memory = [int(one["object"]) for one in launches.values(row) if one["object"] >= 0]
     between = table[(table["position"] > first) & (table["position"] < position) & ((table["how"] & WRITE) != 0)]
-    others = ~np.isin(between["position"], launches.position[functions == functions[row]])
+    others = ~np.isin(between["position"], launches.position[mine])
     return not np.isin(between["object"][others], memory).any()
 
 
-def _tried_before(facts: Facts, row: int) -> bool:
-    """Had a launch of it been refused before, and did the program go on with other sizes?"""
-    launches, functions = facts.launches, facts.kernels.functions(facts.launches.kernel_row)
-    before = np.flatnonzero((functions == functions[row]) & (launches.position < launches.position[row]) & (launches.status != 0))
+def _tried_otherwise(facts: Facts, row: int) -> bool:
+    """Was another launch of it refused, with other sizes? So do programs that try one size after the other."""
+    launches = facts.launches
+    others = np.flatnonzero(_of_its_name(facts, row) & (launches.status != 0))
     mine = launches.geometry(row)
-    return any(launches.geometry(int(one)) != mine for one in before[-MOST_TRIES:])
+    return any(launches.geometry(int(one)) != mine for one in others[:MOST_TRIES])
+
+
+def _of_its_name(facts: Facts, row: int) -> NDArray[np.bool_]:
+    """The launches of a kernel with this name: who tries sizes that are constants of the source builds it anew for each."""
+    functions = facts.kernels.functions(facts.launches.kernel_row)
+    return np.isin(functions, facts.kernels.named(facts.launches.name(row)))
 
 
 def _same_given(facts: Facts, row: int, other: int) -> bool:
@@ -99,8 +107,7 @@ def _is_used(facts: Facts, row: int, root: int) -> bool:
 
 
 def _is_again(facts: Facts, row: int, launch: int) -> bool:
-    functions = facts.kernels.functions(facts.launches.kernel_row[[row, launch]])
-    return bool(functions[0] == functions[1]) and _same_given(facts, row, launch)
+    return bool(_of_its_name(facts, row)[launch]) and _same_given(facts, row, launch)
 
 
 def _only_writes(facts: Facts, launch: int, argument: int) -> bool:

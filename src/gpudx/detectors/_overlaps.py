@@ -54,10 +54,10 @@ def overlap(facts: Facts, first: int, second: int) -> Overlap | None:
     if len(kernels) == 2:
         shared = _parts_that_meet(facts, first, second)
         if shared:
-            return Overlap(False, shared, "that both kernels touch the bytes that their parts of the buffer share")
+            return Overlap(False, shared, "whether both kernels touch the bytes that their parts of the buffer share")
         if _overwrite_each_other(facts, first, second):
             return Overlap(False, 0, "how many bytes both write", meet=True)
-        return Overlap(False, 0, "that both touch the same bytes of it, and that one of them writes")
+        return Overlap(False, 0, "whether both use the same bytes of it, and whether one of them writes there")
     met = _kernel_and_copy(facts, kernels[0], second if kernels[0] == first else first)
     return Overlap(False, 0, "whether the kernel uses this member of the structure") if met and members else met
 
@@ -159,12 +159,12 @@ def _kernel_and_copy(facts: Facts, kernel: int, copy: int) -> Overlap | None:
     if not whole:
         if _split(facts, kernel, None):
             return None
-        return Overlap(False, shared, "how much of it the kernel touches")
+        return Overlap(False, shared, "how much of this memory the kernel touches")
     if int(other["how"]) & WRITE:
         return Overlap(True, shared)
     if _only_writer(facts, kernel):
         return Overlap(True, shared)
-    return Overlap(False, shared, "whether the kernel writes it")
+    return Overlap(False, shared, "whether the kernel writes this memory")
 
 
 def _only_writer(facts: Facts, kernel: int) -> bool:

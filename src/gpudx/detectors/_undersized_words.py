@@ -16,23 +16,32 @@ from gpudx.text import plural
 def told(facts: Facts, short: Short) -> str:
     """ "argument 0 (float*) has room for 3,200 values (12,800 bytes) in memory #3; ... require 4,096, ..."."""
     row = int(facts.launches.kernel_row[short.launch])
-    many = len(short.factors) > 1
     label = facts.objects.label(object_of(facts, short))
     return (
         f"{argument(facts, row, short.argument)} has room for {plural(short.room // short.element, 'value')} "
         f"({plural(short.room, 'byte')}) in {label}; {_product(facts, row, short.factors, short.values)} "
-        f"{'require' if many else 'requires'} {short.need // short.element:,}, {plural(short.missing, 'byte')} more; "
+        f"{_require(short)} {short.need // short.element:,}, {plural(short.missing, 'byte')} more; "
         f"in {plural(short.fitting, 'other launch', 'other launches')} of this kernel the size fits exactly"
     )
 
 
 def brief(facts: Facts, short: Short) -> str:
-    """ "by its size argument 0 (float*) is too small: it has room for ..., the sizes passed with it need ..."."""
+    """ "by its size, argument 0 (float*) is too small: it has room for 64 values, but n (128) requires 128"."""
+    row = int(facts.launches.kernel_row[short.launch])
+    return f"by its size, {argument(facts, row, short.argument)} is too small: it {room_and_need(facts, short)}"
+
+
+def room_and_need(facts: Facts, short: Short) -> str:
+    """ "has room for 16,384 values, but argument 3 x argument 4 (64 x 512) require 32,768"."""
     row = int(facts.launches.kernel_row[short.launch])
     return (
-        f"by its size, {argument(facts, row, short.argument)} is too small: it has room for "
-        f"{plural(short.room // short.element, 'value')}, but the sizes passed with it require {short.need // short.element:,}"
+        f"has room for {plural(short.room // short.element, 'value')}, but {_product(facts, row, short.factors, short.values)} "
+        f"{_require(short)} {short.need // short.element:,}"
     )
+
+
+def _require(short: Short) -> str:
+    return "require" if len(short.factors) > 1 else "requires"
 
 
 def _product(facts: Facts, kernel_row: int, factors: Iterable[int], values: Iterable[int]) -> str:

@@ -26,6 +26,13 @@ def argument(facts: Facts, kernel_row: int, index: int) -> str:
     return f"argument {index}" + (f" ({told})" if told else "")
 
 
+def had_completed(done: int, known: int) -> str:
+    """ "1 of 6 launches had completed when the device stopped"."""
+    if known == 1:
+        return f"the only launch had {'' if done else 'not '}completed when the device stopped"
+    return f"{done:,} of {known:,} launches had completed when the device stopped"
+
+
 def site_of(facts: Facts, position: int) -> Site:
     """The site of a call, with the argument and value it sets if it sets one: the same for every detector."""
     if facts.trace.info(position).does != "set_arg":

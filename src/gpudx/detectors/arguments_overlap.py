@@ -12,6 +12,8 @@ Example:
 
 Fix it by counting offsets and sizes in bytes, in one place.
 
+The checks inside kernels (`--sanitize`) report the same of regions of one buffer that begin at offsets which the program passes as numbers.
+
 Not reported: the same part passed twice, a buffer together with a part of it, and parts that are only read. Programs do that on
 purpose. A part inside another one is reported only for runs that failed, if the kernel writes the inner one and only reads the outer.
 """
@@ -35,7 +37,7 @@ from gpudx.text import plural
 ID = "arguments-overlap"
 CAUSE = Cause(
     id=ID,
-    title="Two memory arguments of one launch overlap, and the kernel writes one of them",
+    title="Two memory regions that a launch is passed overlap, and the kernel writes one of them",
     refutes_if="The kernel uses no byte that both parts share.",
     fix=("Count offsets and sizes of the parts in bytes, so that each begins where the one before ends.",),
     predicts=(("recorded", "the two parts share the same bytes in every run"),),

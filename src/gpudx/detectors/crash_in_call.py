@@ -115,8 +115,6 @@ def _evidence(
     yield Evidence(f"it was passed {told(values)}", (site.number,))
     if decoded:
         yield Evidence(f"fault address {address:#x} = {decoded}", (site.number,))
-    elif address is not None:
-        yield Evidence(f"the fault address {address:#x} is not near any of these values", (site.number,))
 
 
 def _steps(facts: Facts, position: int, near: Value | None) -> tuple[str, ...]:

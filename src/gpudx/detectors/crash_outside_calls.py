@@ -15,7 +15,10 @@ Fix it where the stack points to; if that is a driver thread or a kernel, check 
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,8 +32,10 @@ from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts, LastWords
 from gpudx.facts.host_code import kernel_at
 from gpudx.facts.open_calls import fatal_call
-from gpudx.facts.unwind import host_stack
-from gpudx.model import Cause, Evidence, Finding, Symptom
+from gpudx.facts.own_code import is_own
+from gpudx.facts.symbols import Place, pretty
+from gpudx.facts.unwind import host_places, host_stack
+from gpudx.model import Access, Cause, Evidence, Finding, Symptom
 from gpudx.text import plural, several, signal_name
 
 ID = "crash-outside-calls"
@@ -62,22 +67,75 @@ def _finding(facts: Facts, words: LastWords) -> Finding:
     commands = [int(p) for p in all_pending(facts)[::-1]]
     decoded = _decoded(facts, words, commands)
     kernel = kernel_at(facts, words.pc)
-    within = f"while it ran kernel {kernel}" if kernel else "outside all recorded calls"
+    own = None if kernel else _own_code(facts)
     tail = f", at {decoded[1]}" if decoded else impossible(words) or accessing(words)
     shown = list(dict.fromkeys([*([decoded[0]] if decoded else []), *commands]))[:SHOWN]
     return Finding(
         id=ID,
         severity="info",
         causes=(ID,),
-        message=f"The process crashed with {name} in thread {words.tid}, {within}, in {place}{tail}.",
+        message=_message(own, name, words.tid, place, kernel) + f"{tail}.",
         evidence=tuple(_evidence(facts, words, name, place, commands)),
         others=sites_of(facts, shown),
         facts=(("signal", name), ("place", place.partition(" (")[0].partition("+")[0])),
         scope="symptom",
         symptom=Symptom("crash", decoded=decoded[1] if decoded else ""),
-        access=access_of(words, kernel),
+        access=_access(words, kernel, own),
         steps=(FENCE_STEP,) if may_be_overwritten(facts, len(facts.trace)) else (),
     )
+
+
+@dataclass(frozen=True)
+class _OwnCode:
+    """The innermost line of the program on the stack of the thread that died; `above`: the functions that it had called."""
+
+    place: Place
+    above: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return f"{pretty(self.place.function)} at {os.path.basename(self.place.source)}" if self.place.function else self.place.text()
+
+
+# What a function that is never seen to return was called for. Assertions and uncaught exceptions end in abort: the first that fits.
+ENDED_BY = (
+    (re.compile(r"__assert(?:_perror)?_fail(?:_base)?"), "An assertion of the program failed in {own}, and {name} ended the process"),
+    (re.compile(r"__cxa_throw"), "An exception that nothing caught was thrown in {own}, and {name} ended the process"),
+)
+
+
+# glibc has several forms of a function, and takes the one that fits the processor: __strcpy_evex (sysdeps/x86_64/multiarch).
+VARIANT = re.compile(r"_*(?P<name>[a-z]\w*?)_(?:evex|avx|sse|ssse)\w*")
+
+
+def _plain(function: str) -> str:
+    found = VARIANT.fullmatch(function)
+    return found["name"] if found else function
+
+
+def _own_code(facts: Facts) -> _OwnCode | None:
+    places = host_places(facts.trace)
+    at = next((number for number, place in enumerate(places) if is_own(place)), None)
+    return None if at is None else _OwnCode(places[at], tuple(place.function for place in places[:at]))
+
+
+def _message(own: _OwnCode | None, name: str, tid: int, place: str, kernel: str | None) -> str:
+    if own is not None:
+        ended = (words for function, words in ENDED_BY if any(map(function.fullmatch, own.above)))
+        if (found := next(ended, None)) is not None:
+            return found.format(own=own.text, name=name)
+        library = f"{_plain(place.partition(' at ')[0].partition('+')[0])}, called by " if own.above else ""
+        return f"The process crashed with {name} in thread {tid}, outside all recorded calls, in {library}{own.text}"
+    within = f"while it ran kernel {kernel}" if kernel else "outside all recorded calls"
+    return f"The process crashed with {name} in thread {tid}, {within}, in {place}"
+
+
+def _access(words: LastWords, kernel: str | None, own: _OwnCode | None) -> Access | None:
+    """With the line of the program from which it was made; where the program ended itself, only that line."""
+    access = access_of(words, kernel)
+    if own is None:
+        return access
+    return replace(access or Access(seen_by="signal"), by="host", source=own.place.source)
 
 
 def _decoded(facts: Facts, words: LastWords, commands: list[int]) -> tuple[int, str] | None:
@@ -121,7 +179,7 @@ def _last_calls(facts: Facts, tid: int | None) -> Iterator[Evidence]:
     mine = np.flatnonzero(~facts.trace.is_note)
     mine = mine if tid is None else mine[facts.trace.column("tid", mine) == tid]
     if not len(mine):
-        yield Evidence("this thread had made no recorded call: it belongs to the driver, or to the program's own work")
+        yield Evidence("this thread had made no recorded call: it is one of the driver's, or one of the program's that makes no GPU calls")
         return
     last = [int(p) for p in mine[-3:][::-1]]
     names = [f"{facts.trace.info(p).name} (call {p + 1})" for p in last]

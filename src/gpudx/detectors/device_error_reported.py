@@ -34,7 +34,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._device_errors import OUT_OF_BOUNDS, Interval, Suspect, interval
 from gpudx.detectors._undersized import Short
 from gpudx.detectors._undersized_words import brief, fits
-from gpudx.detectors._words import argument, site_of
+from gpudx.detectors._words import argument, had_completed, site_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.running import whole
@@ -164,7 +164,6 @@ def _named(facts: Facts, found: Interval, count: int) -> str:
 
 def _progress(facts: Facts, found: Interval) -> Evidence:
     """What the crumbs say, in numbers."""
-    done = plural(found.completed or 0, "launch", "launches")
     first = min((s.launch for s in found.suspects), default=None)
     numbers = () if first is None else (int(facts.launches.position[first]) + 1,)
     skipped = any(front.skipped for front in facts.crumbs.fronts) and found.count > 1
@@ -173,7 +172,7 @@ def _progress(facts: Facts, found: Interval) -> Evidence:
         if skipped
         else ""
     )
-    return Evidence(f"{done} of {len(facts.launches):,} had completed when the device stopped{why}", numbers)
+    return Evidence(f"{had_completed(found.completed or 0, len(facts.launches))}{why}", numbers)
 
 
 def _single(facts: Facts, found: Interval) -> Suspect | None:

@@ -30,7 +30,8 @@ from gpudx.detectors import Run
 from gpudx.detectors._device_errors import Suspect, interval, suspect
 from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._undersized import object_of, shortages
-from gpudx.detectors._words import argument
+from gpudx.detectors._undersized_words import room_and_need
+from gpudx.detectors._words import argument, had_completed
 from gpudx.detectors.freed_while_in_use import ID as IN_USE
 from gpudx.detectors.freed_while_in_use import freed_under, order_wanted
 from gpudx.detectors.host_pointer_on_device import HOST as HOST_PLACES
@@ -407,8 +408,7 @@ def _size(facts: Facts, guilty: Suspect | None, place: _Place) -> str:
     short = guilty.short if guilty and place.cause == OUTSIDE else ()
     if len(short) != 1 or object_of(facts, short[0]) != place.object:
         return ""
-    room, need = short[0].room // short[0].element, short[0].need // short[0].element
-    return f"; it has room for {plural(room, 'value')}, but the sizes passed with it require {need:,}"
+    return f"; it {room_and_need(facts, short[0])}"
 
 
 def _evidence(
@@ -424,8 +424,7 @@ def _evidence(
     shown = given or suspects[::-1]
     done = completed(facts)
     if done is not None:
-        known = len(facts.launches.position)
-        yield Evidence(f"{plural(done, 'launch', 'launches')} of {known:,} had completed when the device stopped")
+        yield Evidence(had_completed(done, len(facts.launches)))
     was = "was running" if done is not None and running.alone else "may have been running"
     for one in shown[:SHOWN]:
         odd = f": {'; '.join(one.odd)}" if one.odd else ""

@@ -23,6 +23,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._device_errors import Suspect, suspect
 from gpudx.detectors._undersized import shortages
 from gpudx.detectors._undersized_words import brief
+from gpudx.detectors._words import had_completed
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.messages import QueueAbort
@@ -103,8 +104,7 @@ def _evidence(facts: Facts, abort: QueueAbort, suspects: list[Suspect], alone: b
     yield Evidence(f"the runtime printed: {abort.said}")
     done = completed(facts)
     if done is not None:
-        known = len(facts.launches.position)
-        yield Evidence(f"{plural(done, 'launch', 'launches')} of {known:,} had completed when the device stopped")
+        yield Evidence(had_completed(done, len(facts.launches)))
     was = "was running" if done is not None and alone else "may have been running"
     for one in suspects[::-1][:SHOWN]:
         name = facts.launches.name(one.launch)

@@ -13,7 +13,8 @@ Fix it by converting the data before the upload (`re.astype(np.float32)`), or by
 
 Reported if all of this holds:
 
-- Each work-item uses the argument at its own global id only, so half of the buffer is never used.
+- Each work-item uses the argument at its own global id only, by the kernel's source, or by its PTX in the program's files: so half of the
+  buffer is never used.
 - Every buffer that the host fills for such an argument is exactly twice as large as the launch needs; the others are exactly as large as
   it needs, or twice.
 - Nothing else uses the buffers.
@@ -26,6 +27,7 @@ It is an error in a program that fails by its exit status, else a warning.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -33,11 +35,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors import Run
+from gpudx.detectors._device_errors import first_report
+from gpudx.detectors._elements import LEAST, counts, uploaded
 from gpudx.facts import Facts
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.contents import contents
 from gpudx.facts.given_memory import uses
+from gpudx.facts.kernel_code import values_of
 from gpudx.facts.kernels import ArgInfo
 from gpudx.model import Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import FIXED
@@ -55,9 +60,8 @@ CAUSE = Cause(
 NARROW, WIDE = 4, 8
 MOST_LAUNCHES = 4  # of a kernel that are looked at
 MOST_USES = 256  # of a buffer; with more nothing is said
-LEAST = 16  # elements: fewer fit by chance
-WIDER = {"float": "double", "int": "long", "uint": "ulong"}
-NUMPY = {"float": "np.float32", "int": "np.int32", "uint": "np.uint32"}
+WIDER = {"float": "double", "int": "long", "uint": "ulong", "unsigned int": "unsigned long"}
+NUMPY = {"float": "np.float32", "int": "np.int32", "uint": "np.uint32", "unsigned int": "np.uint32"}
 LOWEST, HIGHEST = 1e-12, 1e12  # what data of programs is between
 SHOWN = 3
 SMALL = 1 << 16  # lower halves that are integers, or zero
@@ -76,7 +80,12 @@ class _Given:
 
     @property
     def label(self) -> str:
-        return f"`{self.argument.name}`"
+        return f"`{self.argument.name}`" if self.argument.name else f"argument {self.argument.index}"
+
+    @property
+    def place(self) -> str:
+        """ "argument 1 `im`"."""
+        return f"argument {self.argument.index} {self.label}" if self.argument.name else self.label
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -95,11 +104,7 @@ def _by_size(facts: Facts, run: Run) -> Iterator[Finding]:
     functions[launches.status != 0] = -1
     for function in np.unique(functions[functions >= 0]).tolist():
         rows = np.flatnonzero(functions == function)[:MOST_LAUNCHES].tolist()
-        halved = [
-            (row, found)
-            for row in rows
-            if facts.kernels.at_own_id(int(launches.kernel_row[row])) and (found := _halved(facts, row))
-        ]
+        halved = [(row, found) for row in rows if _has_twice(facts, row) and (found := _halved(facts, row))]
         if halved:
             yield _finding(facts, run, halved[0][0], *halved[0][1])
 
@@ -107,10 +112,17 @@ def _by_size(facts: Facts, run: Run) -> Iterator[Finding]:
 # ---- what was given ----
 
 
+def _has_twice(facts: Facts, row: int) -> bool:
+    """Is a buffer twice as large as the launch needs? To look into the kernel's code takes longer."""
+    sizes = facts.objects.table["size"]
+    given = {int(sizes[one["object"]]) for one in facts.launches.values(row) if one["object"] >= 0}
+    return any(WIDE * count in given for count in counts(facts, row))
+
+
 def _halved(facts: Facts, row: int) -> tuple[int, list[_Given], list[_Given]] | None:
     """The elements of the launch, the buffers of which it uses only half, and the others; None where they do not fit together."""
     given = _plain(facts, row)
-    for count in _counts(facts, row):
+    for count in counts(facts, row):
         filled = [one for one in given if one.uploaded is not None]
         fit = all(one.size in (NARROW * count, WIDE * count) for one in given)
         twice = [one for one in filled if one.size == WIDE * count and _is_used_so_only(facts, one)]
@@ -121,48 +133,32 @@ def _halved(facts: Facts, row: int) -> tuple[int, list[_Given], list[_Given]] | 
 
 def _plain(facts: Facts, row: int) -> list[_Given]:
     """The arguments of the launch that each work-item uses at its own id, of types of 4 bytes."""
-    names = _own_id_only(facts, row)
+    own = _own_id_only(facts, row)
     table, found = facts.objects.table, []
-    for one in facts.launches.values(row) if names else ():
+    for one in facts.launches.values(row) if own else ():
         declared, memory = one["declared"], one["object"]
-        narrow = declared is not None and declared.name in names and declared.type.rstrip("* ") in WIDER
+        narrow = declared is not None and declared.index in own and _kind(declared) in WIDER
         if narrow and memory >= 0:
-            uploaded = _uploaded(facts, memory, int(facts.launches.position[row]))
-            found.append(_Given(declared, memory, int(table["size"][memory]), uploaded))
+            filled = uploaded(facts, memory, int(facts.launches.position[row]))
+            found.append(_Given(declared, memory, int(table["size"][memory]), filled))
     return found
 
 
-def _own_id_only(facts: Facts, row: int) -> frozenset[str]:
+def _kind(declared: ArgInfo) -> str:
+    """What it points to: "unsigned int" for "unsigned int const*"."""
+    return declared.type.rstrip("* ").removesuffix("const").strip()
+
+
+def _own_id_only(facts: Facts, row: int) -> frozenset[int]:
     """The arguments that each work-item uses at its own id, which counts from 0 where the launch has no offset."""
-    if any(facts.launches.offset(row)):
+    kernel, info = int(facts.launches.kernel_row[row]), facts.launches.info(row)
+    if any(facts.launches.offset(row)) or info is None:
         return frozenset()
-    return facts.kernels.at_own_id(int(facts.launches.kernel_row[row]))
-
-
-def _counts(facts: Facts, row: int) -> list[int]:
-    """How many elements the launch may be for: its work-items, or a number among its arguments that they were rounded up from."""
-    items, group = facts.launches.geometry(row)
-    if any(n > 1 for n in items[1:]) or not items or items[0] < LEAST:
-        return []
-    numbers = [
-        int.from_bytes(v["bytes"], "little")
-        for v in facts.launches.values(row)
-        if v["object"] < 0 and v["size"] in (4, 8)
-    ]
-    rounded = [n for n in numbers if LEAST <= n <= items[0] < n + max(group[0], 1)]
-    return list(dict.fromkeys([*rounded, items[0]]))
-
-
-def _uploaded(facts: Facts, memory: int, before: int) -> int | None:
-    """The last call that filled the whole buffer from the host before the launch."""
-    table = uses(facts)
-    size = int(facts.objects.table["size"][memory])
-    mine = table[(table["object"] == memory) & (table["position"] < before) & (table["argument"] < 0)]
-    whole = mine[((mine["how"] & WRITE) != 0) & (mine["begin"] == 0) & (mine["end"] == size)]
-    calls = [int(p) for p in whole["position"] if facts.trace.info(int(p)).host]
-    if calls:
-        return calls[-1]
-    return int(facts.objects.table["born"][memory]) if facts.objects.table["host_ptr"][memory] else None
+    if facts.launches.by_address[row]:
+        code = values_of(facts, kernel)
+        return frozenset(index for index, step in code.strides.items() if step == NARROW) if code is not None else frozenset()
+    names = facts.kernels.at_own_id(kernel)
+    return frozenset(index for index, declared in info.args.items() if declared.name in names)
 
 
 def _is_used_so_only(facts: Facts, one: _Given) -> bool:
@@ -174,16 +170,18 @@ def _is_used_so_only(facts: Facts, one: _Given) -> bool:
     copies, launches = mine[mine["argument"] < 0], mine[mine["argument"] >= 0]
     if len(mine) > MOST_USES or not all(int(c["begin"]) == 0 and int(c["end"]) == one.size for c in copies):
         return False
+    if launches["begin"].any():
+        return False
     return all(_uses_half(facts, int(use["position"]), int(use["argument"]), one.size // WIDE) for use in launches)
 
 
 def _uses_half(facts: Facts, position: int, argument: int, count: int) -> bool:
     row = facts.launches.at_position(position)
-    if row is None or count not in _counts(facts, row):
+    if row is None or count not in counts(facts, row):
         return False
     info = facts.launches.info(row)
     declared = info.args.get(argument) if info else None
-    return declared is not None and declared.element == NARROW and declared.name in _own_id_only(facts, row)
+    return declared is not None and declared.element == NARROW and declared.index in _own_id_only(facts, row)
 
 
 # ---- what was uploaded ----
@@ -269,10 +267,11 @@ def _of_content(facts: Facts, row: int, declared: ArgInfo, memory: int, upload: 
 
 def _finding(facts: Facts, run: Run, row: int, count: int, halved: list[_Given], others: list[_Given]) -> Finding:
     site = facts.sites.at(int(facts.launches.position[row]), argument=halved[0].argument.index)
-    kind = halved[0].argument.type.rstrip("* ")
+    kind = _kind(halved[0].argument)
+    numpy = f" (numpy: `array.astype({NUMPY[kind]})`)" if "python" in os.path.basename(facts.trace.exe) else ""
     names = several([one.label for one in halved])
     uploads = [facts.sites.at(one.uploaded) for one in halved if one.uploaded is not None]
-    failed = run.outcome.kind == "exit"
+    failed = run.outcome.kind == "exit" and first_report(facts) is None  # it makes no access fail
     return Finding(
         id=ID,
         severity="error" if failed else "warning",
@@ -280,7 +279,7 @@ def _finding(facts: Facts, run: Run, row: int, count: int, halved: list[_Given],
             f"Kernel {site.kernel} (launch {site.launch}) reads {names} as {kind}, 4 bytes per element, and the program uploaded 8 bytes "
             f"for each of the {count:,} elements, as for {WIDER[kind]}: the kernel reads only the first half."
         ),
-        evidence=tuple(_evidence(site, count, halved, others, uploads)),
+        evidence=tuple(_evidence(site, count, halved, others, uploads, "thread" if facts.launches.by_address[row] else "work-item")),
         site=site,
         others=tuple(uploads),
         allocation=allocation_of(facts, halved[0].object),
@@ -289,23 +288,21 @@ def _finding(facts: Facts, run: Run, row: int, count: int, halved: list[_Given],
         because=BECAUSE,
         root=uploads[0],
         steps=(
-            f"Convert {names} to {kind} before the upload (numpy: `array.astype({NUMPY[kind]})`), or declare `{WIDER[kind]} *`.",
+            f"Convert the data of {names} to {kind} before the upload{numpy}, or declare `{WIDER[kind]} *`.",
         ),
     )
 
 
 def _evidence(
-    site: Site, count: int, halved: list[_Given], others: list[_Given], uploads: list[Site]
+    site: Site, count: int, halved: list[_Given], others: list[_Given], uploads: list[Site], who: str
 ) -> Iterator[Evidence]:
     for one, upload in zip(halved, uploads, strict=True):
         where = f" at {upload.source}" if upload.source else ""
         yield Evidence(
-            f"{upload.call}{where} filled all {one.size:,} bytes of argument {one.argument.index} {one.label}: {count:,} x {WIDE}",
+            f"{upload.call}{where} filled all {one.size:,} bytes of {one.place}: {count:,} x {WIDE}",
             (upload.number,),
         )
-    text = f"each work-item uses the element of its own global id, so the kernel reads {count:,} x {NARROW} = {count * NARROW:,} bytes"
-    yield Evidence(text, (site.number,))
+    used = f"each {who} uses the element of its own global id"
+    yield Evidence(f"{used}, so the kernel reads {count:,} x {NARROW} = {count * NARROW:,} bytes", (site.number,))
     for one in (one for one in others if one.size == NARROW * count):
-        yield Evidence(
-            f"argument {one.argument.index} {one.label} has {one.size:,} bytes: {count:,} x {NARROW}", (site.number,)
-        )
+        yield Evidence(f"{one.place} has {one.size:,} bytes: {count:,} x {NARROW}", (site.number,))

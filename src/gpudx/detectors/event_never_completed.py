@@ -13,6 +13,9 @@ Example:
 
 Fix it by completing the event on every path; a negative status ends the commands that wait for it with an error.
 
+Two threads may wait for each other: each completes the other's event, but only behind its own wait. That is named where both waits are
+seen, and the same function completes an event behind the wait, or these threads are the ones that completed all events before.
+
 The event may be completed by a callback of a command that is itself behind the wait: a circle, which is named where the same callback
 completed other user events before, or was given the event as its user_data. Then the order of the commands is what to change.
 
@@ -22,12 +25,15 @@ work is registered.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 
 from gpudx.detectors import Run
+from gpudx.detectors._host_source import lines_of
 from gpudx.detectors._in_flight import maker_of, pending
 from gpudx.detectors._user_events import MOST_COMMANDS, forgotten_events, held_by_program, signals, user_events
 from gpudx.detectors._words import of_kind, placed, site_of, sites_of
@@ -51,6 +57,7 @@ CAUSE = Cause(
     kind=FIXED,
 )
 CIRCLE = "circular-wait"
+COMPLETES = "clSetUserEventStatus("
 PLACES = 3  # lines that complete other events
 BECAUSE = (
     "The wait cannot return before this event is complete, and no call completed it before the program was stopped."
@@ -68,7 +75,8 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         return
     held = [held_by_program(facts, wait, forgotten) for wait in waits]
     if all(held) and not _may_be_completed_by_callback(facts, forgotten):
-        yield _finding(facts, run, waits[0], held[0])
+        mutual = _mutual(facts, dict(zip(waits, held, strict=True)))
+        yield _of_threads(facts, run, mutual) if mutual else _finding(facts, run, waits[0], held[0])
 
 
 def _may_be_completed_by_callback(facts: Facts, forgotten: set[int]) -> bool:
@@ -112,6 +120,34 @@ def _circle(facts: Facts) -> Circle | None:
         if maker is not None and blocked:
             return Circle(one, maker, *min(blocked))
     return None
+
+
+@dataclass(frozen=True)
+class Waiter:
+    """A thread in a wait for a command that is held by a user event, and the line behind the wait that completes another one, or 0."""
+
+    wait: int
+    event: int  # the call that made it
+    command: int
+    completes: int
+
+
+def _mutual(facts: Facts, held: dict[int, dict[int, int]]) -> list[Waiter]:
+    """Threads that wait for different user events, and complete some themselves, but only behind the wait: in the same function, or in an
+    earlier round, in which nobody else did. [] where another thread may be the one that should have completed these."""
+    found = [Waiter(wait, min(events), events[min(events)], completes_behind(site_of(facts, wait).source or "")) for wait, events in held.items()]
+    tids = {site_of(facts, one.wait).tid for one in found}
+    apart = len(tids) == len(found) > 1 and sum(map(len, held.values())) == len(set().union(*held.values()))
+    signalled = {int(tid) for tid in facts.trace.column("tid", signals(facts)[0])}
+    return found if apart and (signalled == tids or all(one.completes for one in found)) else []
+
+
+def completes_behind(source: str) -> int:
+    """The next line of the same function that completes a user event; 0 if there is none, or the source is not there."""
+    path, _, line = source.rpartition(":")
+    rest = lines_of(path)[int(line) :] if line.isdigit() else []
+    own = takewhile(lambda text: not text.startswith("}"), rest)  # up to the end of a function of C
+    return next((int(line) + at for at, text in enumerate(own, 1) if COMPLETES in text), 0)
 
 
 @dataclass(frozen=True)
@@ -194,6 +230,37 @@ def _finding(facts: Facts, run: Run, wait: int, held: dict[int, int]) -> Finding
         inevitable=True,
         steps=_open_ring(facts, ring) if ring else _apart(facts, circle) if circle else _steps(facts, event),
     )
+
+
+def _of_threads(facts: Facts, run: Run, mutual: list[Waiter]) -> Finding:
+    waits = [site_of(facts, one.wait) for one in mutual]
+    first, lines = waits[0], {one.source for one in waits}
+    place = placed(first) if len(lines) > 1 else f"{first.call}{f' ({os.path.basename(first.source)})' if first.source else ''}"
+    behind = mutual[0].completes
+    where = f", in line {behind}" if behind and len(lines) == 1 else ""
+    return Finding(
+        id=ID,
+        severity="error",
+        message=(
+            f"The program hung because {plural(len(mutual), 'thread')} wait for each other: each waits in {place} for a user event, and "
+            f"completes one itself only behind this wait{where}."
+        ),
+        evidence=(*(_of_waiter(facts, one) for one in mutual[:PLACES]), *_waiting(facts, run, mutual[0].wait)),
+        site=first,
+        others=(*waits, *sites_of(facts, dict.fromkeys(one.command for one in mutual))),
+        causes=(CIRCLE,),
+        facts=(("call", facts.trace.info(mutual[0].event).name), ("wait", first.call)),
+        because=BECAUSE,
+        inevitable=True,
+        steps=(f"Complete the user event before this {first.call}, and let it wait only for work that the event does not need.",),
+    )
+
+
+def _of_waiter(facts: Facts, one: Waiter) -> Evidence:
+    wait, event, command = (site_of(facts, at) for at in (one.wait, one.event, one.command))
+    work = f"launch {command.launch} ({command.kernel})" if command.launch else f"{command.call} (call {command.number})"
+    text = f"thread {wait.tid} is in {wait.call} (call {wait.number}); {work} waits for the user event of call {event.number}"
+    return Evidence(text, (wait.number, command.number, event.number))
 
 
 def _in_circle(facts: Facts, circle: Circle) -> str:

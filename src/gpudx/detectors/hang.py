@@ -23,7 +23,7 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._in_flight import events_of, maker_of, open_launches, pending
 from gpudx.detectors._user_events import forgotten_events, held_by_program
-from gpudx.detectors._words import site_of, sites_of
+from gpudx.detectors._words import placed, site_of, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.callbacks import open_callbacks
 from gpudx.facts.crumbs import Front
@@ -132,8 +132,7 @@ def _what_stands(facts: Facts, roots: list[Front], only: int | None) -> str:
 def _who_waits(facts: Facts, run: Run, main: int | None) -> str:
     if main is None:
         return ""
-    site = site_of(facts, main)
-    return f": {site.call} (call {site.number}) waited for up to {waited(facts, run, main):.1f} s"
+    return f": {placed(site_of(facts, main))} waited for up to {waited(facts, run, main):.1f} s"
 
 
 def _names(facts: Facts, fronts: list[Front]) -> str:
@@ -160,7 +159,7 @@ def _stuck(facts: Facts, run: Run, calls: list[int]) -> Finding:
         evidence=(*evidence, *reasons),
         site=site,
         causes=(ID,),
-        message=f"The program hung in {site.call} (call {site.number}){behind}.",
+        message=f"The program hung in {placed(site)}{behind}.",
         others=sites_of(facts, [p for p in calls if p != main][:SHOWN]),
         facts=(("call", site.call), ("kernels", _kernels(facts, main))),
         scope="symptom",

@@ -118,7 +118,7 @@ def _wait_after(facts: Facts, note: int) -> Site | None:
 def _finding(facts: Facts, obj: int, launch: np.void, wait: Site | None) -> Finding:
     site = facts.sites.at(int(launch["position"]), argument=int(launch["argument"]))
     label, size = facts.objects.label(obj), plural(int(facts.objects.table["size"][obj]), "byte")
-    until = f" by call {wait.number} ({wait.call})" if wait else ""
+    until = f" by {wait.call} (call {wait.number})" if wait else ""
     return Finding(
         id=ID,
         severity="error",

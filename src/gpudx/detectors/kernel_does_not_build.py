@@ -37,6 +37,7 @@ CAUSE = Cause(
     kind=FIXED,
 )
 BUILT = "built"
+FULL = (*(1 << bits for bits in range(5, 13)), 100, 200, 300, 400, 500, 1000)  # sizes that programs give buffers for text
 SHOWN = 4  # lines of a log in which no error was found
 
 
@@ -63,21 +64,37 @@ def _finding(facts: Facts, failure: Failure, told: Refusal) -> Finding:
     told, line = _in_file(facts, failure.position, told)
     went_on = tuple(_went_on(facts, failure))
     later, said = sum(one.count for one in failure.followers), _evidence(told, site, shown=line is not None)
+    buffer = _full_buffer(_options(facts, failure.position), told)
     follows = f"; {plural(later, 'later call')} failed because of it" if later else ""
     return Finding(
         id=ID,
         severity="error",
         message=f"{_message(told)} ({site.call}: {site.status}){follows}.",
-        evidence=(*went_on, *(Evidence(text, (site.number,)) for text in said if not went_on or not text.startswith(BUILT))),
+        evidence=(*went_on, *_cut_off(facts, failure.position, buffer), *(Evidence(text, (site.number,)) for text in said if not went_on or not text.startswith(BUILT))),
         site=site,
         count=failure.count,
         causes=(ID,),
         certainty="observed",
-        root=replace(site, source=line, through=None, host_stack=()) if line else None,
-        steps=tuple(_steps(told, site, went_on=bool(failure.followers))),
+        root=site if buffer else replace(site, source=line, through=None, host_stack=()) if line else None,
+        steps=tuple(_steps(told, site, bool(failure.followers), buffer)),
         because="The driver's compiler rejected it, and the program did not continue without it.",
         facts=(("call", site.call), ("status", site.status or "?"), ("said", told.error.said if told.error else "")),
     )
+
+
+def _full_buffer(options: str, told: Refusal) -> int:
+    """The size of a buffer that the options would fill to its last byte, where it is their end that the compiler does not understand; else 0."""
+    size, last = len(options.encode()) + 1, (options.split() or [""])[-1]
+    value = last.partition("=")[2]
+    blamed = bool(told.macro) and last == told.macro and bool(value) and told.error is not None and value in told.error.said
+    return size if size in FULL and (blamed or told.options_refused) else 0
+
+
+def _cut_off(facts: Facts, position: int, buffer: int) -> Iterator[Evidence]:
+    if buffer:
+        options = _options(facts, position)
+        text = f"the options are {buffer - 1:,} characters long, which fills a buffer of {buffer:,} bytes, and end with {options.split()[-1]}"
+        yield Evidence(text, (position + 1,))
 
 
 def _in_file(facts: Facts, position: int, told: Refusal) -> tuple[Refusal, str | None]:
@@ -107,11 +124,13 @@ def _place(told: Refusal) -> str:
     return f"{where}{':' if told.error.file else ' '}{told.error.line}: " if told.error.line else ""
 
 
-def _steps(told: Refusal, site: Site, went_on: bool) -> Iterator[str]:
-    if told.macro:
+def _steps(told: Refusal, site: Site, went_on: bool, buffer: int) -> Iterator[str]:
+    if buffer:
+        yield f"Look at where the options are put together: a buffer of {buffer:,} bytes may have cut them off. Make it larger, or check the length."
+    elif told.macro:
         yield f"Change the value of {told.macro.partition('=')[0]} that the program passes to the compiler."
     if went_on:
-        if not told.macro:
+        if not told.macro and not buffer:
             yield CAUSE.fix[0]
         yield f"Check the status of {placed(site)} before the program is used."
 
@@ -129,8 +148,12 @@ def _went_on(facts: Facts, failure: Failure) -> Iterator[Evidence]:
         yield Evidence(f"it died in {placed(site_of(facts, died))}, which was passed NULL as its kernel", (died + 1,))
 
 
+def _options(facts: Facts, position: int) -> str:
+    return facts.trace.array(position, "options").decode(errors="replace").strip("\0 ")
+
+
 def _under(facts: Facts, failure: Failure) -> str:
-    options = facts.trace.array(failure.position, "options").decode(errors="replace").strip("\0 ")
+    options = _options(facts, failure.position)
     return f" with the options {options}" if options else ""
 
 

@@ -153,16 +153,16 @@ def _group_size(launch: _Launch) -> Iterator[str]:
     shape = " x ".join(str(g) for g in launch.groups if g)
     text = f"a work-group{f' of {shape}' if ' ' in shape else ''} has {plural(launch.items, 'work-item')}"
     if launch.items > launch.device.max_work_group_size > 0:
-        yield f"{text}, the device allows {launch.device.max_work_group_size:,}"
+        yield f"{text}, but the device allows {launch.device.max_work_group_size:,}"
     elif launch.limits and launch.items > launch.limits.max_work_group_size > 0:
-        yield f"{text}, the kernel can have {launch.limits.max_work_group_size:,} on this device"
+        yield f"{text}, but the kernel can have {launch.limits.max_work_group_size:,} on this device"
 
 
 def _dimensions(launch: _Launch) -> Iterator[str]:
     whole = launch.device.max_work_group_size
     for i, (size, most) in enumerate(zip(launch.groups, launch.device.max_item_sizes, strict=False)):
         if size > most > 0 and not most >= whole > 0:  # else the limit of the whole work-group says it
-            yield f"the local size in dimension {i} is {size:,}, the device allows {most:,}"
+            yield f"the local size in dimension {i} is {size:,}, but the device allows {most:,}"
 
 
 def _required(launch: _Launch) -> Iterator[str]:
@@ -182,7 +182,7 @@ def _local_memory(launch: _Launch) -> Iterator[str]:
     if own + launch.local_arguments > launch.device.local_mem_size > 0:
         yield (
             f"it needs {plural(own + launch.local_arguments, 'byte')} of local memory ({own:,} in the kernel, {launch.local_arguments:,} "
-            f"as arguments), the device has {launch.device.local_mem_size:,}"
+            f"as arguments), but the device has {launch.device.local_mem_size:,}"
         )
 
 

@@ -68,8 +68,8 @@ def _message(probe: Probe, programs: list[LoadedObject]) -> str:
         return f"{probe.said.rstrip('.')}; that it did not fire proves nothing."
     ran, sources = name_of(programs[0].path), several([name_of(source) for source in probe.sources])
     return (
-        f"{ran}, which ran, was not built from its current sources: they have the probe {probe.text!r} ({sources}), and nothing that"
-        " ran has it; that it did not fire proves nothing."
+        f"{ran} was not built from its current sources: they contain the probe {probe.text!r} ({sources}), but nothing that ran does. "
+        "That the probe did not fire proves nothing."
     )
 
 

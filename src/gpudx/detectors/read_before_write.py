@@ -17,6 +17,8 @@ Example:
 
 Fix it by writing or filling the buffer first, or by finding out why the launch that should write it was not made.
 
+Not reported where the read may wait for an event that the program completes after it has asked for a write.
+
 It is only a warning: reading back data that is then discarded is harmless.
 """
 
@@ -29,6 +31,7 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
+from gpudx.detectors._user_events import signals, user_events
 from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, WRITE
@@ -75,6 +78,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     early = np.flatnonzero(~writes & candidates & (position < written[root]))
     first = early[np.unique(root[early], return_index=True)[1]]  # uses are in order of time
     first = first[[_is_unwritten(facts, int(root[row]), int(position[row])) for row in first]]
+    first = first[[not _may_wait(facts, int(position[row]), int(written[root[row]])) for row in first]]
     calls = facts.trace.call[position[first]]
     for part in groups(first, calls, _functions(facts, position[first]), table["argument"][first]):
         yield _finding(facts, table[int(part[0])], len(part))
@@ -112,6 +116,18 @@ def _is_unwritten(facts: Facts, obj: int, position: int) -> bool:
     copied = any(begin < end and last > first for begin, last in work.addresses)
     unseen = bool(work.blind) or writers.mentioned(first, end)
     return not (copied or unseen or holds(work.words, first - NEAR, end))
+
+
+def _may_wait(facts: Facts, read: int, write: int) -> bool:
+    """Was the read only asked for before the write? Where it waits for an event that the program completes after it has asked for the write,
+    the write comes first."""
+    made, handles = user_events(facts)
+    done, signalled = signals(facts)
+    late = set(signalled[done > write].tolist()) & set(handles[made < read].tolist()) if write < LATE else set()
+    if not late:
+        return False
+    ops = facts.happens.op_at(np.array([read, write]))
+    return bool((ops < 0).any()) or not bool(facts.happens.ordered(ops[:1], ops[1:])[0])
 
 
 def _complete_since(facts: Facts) -> int:

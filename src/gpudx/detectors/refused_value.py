@@ -136,7 +136,7 @@ def _too_long(facts: Facts, row: int, offset: int, size: int) -> str:
     label, whole = facts.objects.label(row), int(facts.objects.table["size"][row])
     begins = f" from byte {offset:,} on" if offset else ""
     negative = f" ({size - (1 << 64):,} as a signed number)" if size >> 63 else ""
-    past = f", {plural(offset + size - whole, 'byte')} too many" if offset < whole and not negative else ""
+    past = f" ({plural(offset + size - whole, 'byte')} too many)" if offset < whole and not negative else ""
     return f"it requests {plural(size, 'byte')}{negative}{begins} of {label}, which has {plural(whole, 'byte')}{past}"
 
 

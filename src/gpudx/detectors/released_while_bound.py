@@ -30,6 +30,7 @@ from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import LIFETIME
+from gpudx.text import listed
 
 ID = "released-while-bound"
 NEEDS_EVERY_CALL = True
@@ -51,6 +52,7 @@ U64 = NDArray[np.uint64]
 COMPLETES = ("wait", "copy", "map")  # work that came before is done when these return
 MOST_AFTER = 64
 DIED = "The launch used memory that the program had released, and the process died before anything after it completed."
+SHOWN = 3  # other arguments of the launch that were released, too
 PLACE = np.uint64(36)  # bits of a position; native/opencl/arguments.c keeps fewer than 64 arguments
 
 
@@ -148,6 +150,10 @@ def _finding(facts: Facts, bound: _Bound, at: int, count: int) -> Finding:
         Evidence(f"{release.call} dropped the last reference to {label}", (died + 1,)),
         Evidence(f"the launch still had its handle {site.value} as {what}", (site.number,)),
     ]
+    if others := [int(args.index[one]) for one in bound.row if args.launch[one] == launch and args.index[one] != index]:
+        named = [argument(facts, int(launches.kernel_row[launch]), one) for one in sorted(set(others))[:SHOWN]]
+        whose = "buffer of" if len(named) == 1 else "buffers of"
+        evidence.insert(0, Evidence(f"the {whose} {listed(named)} of this launch had been released, too", (site.number,)))
     if set_at >= 0:
         evidence.insert(0, Evidence(f"{what} was set to {label} and not set again before the launch", (set_at + 1,)))
     return Finding(

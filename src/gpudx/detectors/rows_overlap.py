@@ -11,7 +11,8 @@ Example:
 
 Fix it by computing the offset of a row with the length of a row.
 
-Reported only where the buffer has the size of all the rows side by side: windows that overlap on purpose, rings and halos need less.
+Reported only where the buffer has the size of all the rows side by side, and nothing uses it before all of them are copied: windows that
+overlap on purpose, rings and halos need less, and what was used may be overwritten.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per buffer."""
     told: set[int] = set()
     for rows in _series(facts):
-        if rows.memory not in told and _fills(facts, rows) and not _written_otherwise(facts, rows):
+        if rows.memory not in told and _fills(facts, rows) and not _used_otherwise(facts, rows):
             told.add(rows.memory)
             yield _finding(facts, rows)
 
@@ -91,11 +92,11 @@ def _fills(facts: Facts, rows: _Rows) -> bool:
     return int(facts.objects.table["size"][rows.memory]) == len(rows.positions) * rows.width
 
 
-def _written_otherwise(facts: Facts, rows: _Rows) -> bool:
-    """Does something else write the buffer once the rows have begun?"""
+def _used_otherwise(facts: Facts, rows: _Rows) -> bool:
+    """Does something else write the buffer once the rows have begun, or use it before all are there? What was used may be overwritten."""
     table = uses(facts)
-    other = (table["object"] == rows.memory) & ((table["how"] & WRITE) != 0) & ~np.isin(table["position"], rows.positions)
-    return bool((table["position"][other] > rows.positions[0]).any())
+    other = table[(table["object"] == rows.memory) & (table["position"] > rows.positions[0]) & ~np.isin(table["position"], rows.positions)]
+    return bool((((other["how"] & WRITE) != 0) | (other["position"] < rows.positions[-1])).any())
 
 
 def _finding(facts: Facts, rows: _Rows) -> Finding:

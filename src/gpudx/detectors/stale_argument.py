@@ -262,7 +262,9 @@ def _repeated(facts: Facts) -> Iterator[Finding]:
             continue
         found = _pair(facts, one)
         last = int(facts.launches.position[one.launches[-1]])
-        if found is not None and one.index == found[0] and _is_read_back(facts, found[2], last):
+        if found is None or one.index != found[0] or _is_written_by_a_launch(facts, found[2]):
+            continue
+        if _is_read_back(facts, found[2], last):
             yield _same_again(facts, one, found)
 
 
@@ -289,6 +291,11 @@ def _pair(facts: Facts, one: Kept) -> tuple[int, int, int, int] | None:
         and objects["size"][a["object"]] == objects["size"][b["object"]]
     ]
     return pairs[0] if len(pairs) == 1 else None
+
+
+def _is_written_by_a_launch(facts: Facts, obj: int) -> bool:
+    table = uses(facts)
+    return bool(((table["object"] == obj) & (table["argument"] >= 0) & ((table["how"] & WRITE) != 0)).any())
 
 
 def _is_read_back(facts: Facts, obj: int, after: int) -> bool:

@@ -136,7 +136,7 @@ def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int
         evidence=(
             *_unused(facts, conflict.memory),
             _no_edge(facts, ops, queues),
-            *([Evidence(f"not known: {met.doubt}")] if met.doubt else []),
+            *([Evidence(f"it is not known {met.doubt}")] if met.doubt else []),
             _evidence(facts, first, sites[0], queues[0]),
             _evidence(facts, second, replace(sites[1], source=""), queues[1]),  # its line is shown as that of the finding
         ),

@@ -12,8 +12,8 @@ Example:
 Fix it by freeing the memory after the last work that uses it has ended, or in the order of that work's stream.
 
 Not reported: memory freed in stream order after the use, addresses that were allocated again, the end of live memory where
-freed memory begins. A stale address inside a structure may be a member that the kernel does not use: a warning, unless
-the device reported a fault while the launch may have been running.
+freed memory begins; and addresses that the kernel does not load, by its PTX in the program's files. A stale address inside a structure may
+be a member that the kernel does not use: a warning, unless the device reported a fault while the launch may have been running.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.kernel_code import loads_of
 from gpudx.model import Access, Cause, Evidence, Finding, Severity, Site
 from gpudx.model.cause_kinds import MEMORY
 from gpudx.text import capital, plural
@@ -60,6 +61,7 @@ def _launches(facts: Facts) -> Iterator[Finding]:
     ran = ~launches.captured & ((launches.status == 0) | ~launches.done)
     rows = np.flatnonzero((pointers.object >= 0) & ~pointers.live & ran[pointers.launch])
     rows = rows[[not _is_end(facts, int(pointers.value[r]), _at(facts, int(r)), int(pointers.object[r])) for r in rows]]
+    rows = rows[[_may_be_used(facts, int(r)) for r in rows]]
     functions = facts.kernels.functions(launches.kernel_row[pointers.launch[rows]])
     for part in groups(rows, functions, pointers.index[rows], pointers.inside[rows]):
         yield _of_launch(facts, int(part[0]), len(np.unique(pointers.launch[part])))
@@ -67,6 +69,13 @@ def _launches(facts: Facts) -> Iterator[Finding]:
 
 def _at(facts: Facts, pointer: int) -> int:
     return int(facts.launches.position[facts.launches.pointers.launch[pointer]])
+
+
+def _may_be_used(facts: Facts, pointer: int) -> bool:
+    """Not where the kernel's code does not load it as an address."""
+    pointers = facts.launches.pointers
+    code = loads_of(facts, int(facts.launches.kernel_row[pointers.launch[pointer]]))
+    return code is None or code.may_be_address(int(pointers.index[pointer]), int(pointers.word[pointer]))
 
 
 def _is_end(facts: Facts, value: int, position: int, row: int) -> bool:

@@ -120,6 +120,7 @@ def _of_argument(facts: Facts, suspect: Suspect, severity: Severity) -> Finding:
         allocation=origin.allocation,
         causes=(RELEASED,) if released is not None else (ID,),
         root=released,
+        inevitable=released is not None,
         facts=(("kernel", site.kernel or "?"), ("argument", str(index)), ("origin", origin.kind)),
     )
 

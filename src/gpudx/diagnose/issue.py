@@ -32,8 +32,11 @@ _CLAIM = re.compile(
     r"|\bout of memory\b|\bOOM\b|\bnull pointer\b|\bout[- ]of[- ]bounds\b|\bsanitizer\b.{0,40}\b(?:clean|nothing|no errors?)\b|\bno "
     r"(?:errors?|xids?) in dmesg\b|\bdmesg (?:is|shows) (?:clean|nothing)\b|\bis (?:wrong|broken|at fault|guilty)\b"
     r"|porque|causad[oa] por|debido a|culpa de|parece que|creo que|pienso que|sospecho|siempre"
-    r"|因为|原因|总是|应该是|可能是|认为|觉得|怀疑|导致|显存不足|有 ?bug|때문|원인|항상|아마|같습니다|생각|의심|메모리 부족"
-    r"|ため|おそらく|必ず|毎回|と思|せい|メモリ不足",
+    r"|因为|原因|越界|空指针|竞态|内存泄漏"
+    r"|总是|应该是|可能是|认为|觉得|怀疑|导致|显存不足|有 ?bug|때문|원인|항상|아마|같습니다|생각|의심|메모리 부족"
+    r"|ため|おそらく|必ず|毎回|と思|せい|メモリ不足"
+    r"|範囲外|境界外|ヌルポインタ|メモリリーク|범위를? (?:벗어|초과)|널 포인터|경쟁 상태|메모리 누수"
+    r"|fuera de (?:los )?l[íi]mites|puntero nulo|condición de carrera|fuga de memoria",
     re.IGNORECASE,
 )
 # Headings over claims, which claim nothing themselves.

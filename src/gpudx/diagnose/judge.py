@@ -34,6 +34,7 @@ Relation = Literal[
     "may have been running",
     "crash follows from the value",
     "crash in a call that cannot succeed",
+    "crash in a launch that cannot succeed",
     "refused",
     "in flight, thread unknown",
     "crash in the call",
@@ -82,6 +83,7 @@ RECORDED: dict[Relation, Rule] = {
     "may have been running": Rule("likely", "It may have been running when the device faulted; it is not shown that it caused the fault."),
     "crash follows from the value": Rule("confirmed", "It crashed in this call, and the fault address follows from the value."),
     "crash in a call that cannot succeed": Rule("confirmed", "It crashed inside this call, which cannot succeed with what it was passed."),
+    "crash in a launch that cannot succeed": Rule("confirmed", "It crashed inside the launch that was passed this value, which cannot succeed with it."),
     "refused": Rule("confirmed", "The driver refused this call."),
     "in flight, thread unknown": Rule("likely", "The program died while this call was in flight; it is not known which thread died."),
     "crash in the call": Rule("likely", "The program crashed inside this call; the fault address does not show which value did it."),
@@ -275,13 +277,16 @@ def _is_about(finding: Finding, decoded: str) -> bool:
 
 
 def _before(finding: Finding, symptom: Finding) -> Relation:
-    """Is the failing call a launch that used what the finding is about, refused by the driver?"""
+    """Is the failing call a launch that used what the finding is about, refused by the driver, or one that the driver crashed in?"""
     if _holds_up(finding, symptom):
         return "hang depends on it"
+    assert symptom.symptom is not None
     calls = {(s.pid, s.number) for s in finding.others if s.launch is not None or s.status}
-    refused = symptom.symptom is not None and symptom.symptom.kind == "failed call" and symptom.site is not None
-    dependent = refused and symptom.site is not None and (symptom.site.pid, symptom.site.number) in calls
-    return "refused dependent call" if dependent and finding.attribution == "this" else "before the failure"
+    dependent = symptom.site is not None and (symptom.site.pid, symptom.site.number) in calls and finding.attribution == "this"
+    if dependent and symptom.symptom.kind == "failed call":
+        return "refused dependent call"
+    died = symptom.symptom.kind == "crash in call" and symptom.symptom.thread_known
+    return "crash in a launch that cannot succeed" if dependent and died and finding.inevitable else "before the failure"
 
 
 def _holds_up(finding: Finding, symptom: Finding) -> bool:

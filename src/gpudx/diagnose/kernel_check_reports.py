@@ -19,7 +19,8 @@ from gpudx.kernel_checks.prelude import KINDS
 
 LISTS = ("watched", "things", "exits", "uses")  # of a site, that JSON keeps as lists
 UNKNOWN = (1 << 32) - 1
-WRITES, ATOMIC = 2, 4
+READS, WRITES, ATOMIC = 1, 2, 4
+MET = 3  # bits of what the other work-item did (prelude.py)
 FLAGS_AT = 8  # bits of `how` below them
 
 
@@ -48,6 +49,7 @@ class Failure:
     things: tuple[Thing, ...] = ()  # of the whole program
     flags: int = 0  # of a loop: what its last turn left alone (prelude.py)
     source: str = ""  # of the program
+    stores: bool = False  # of a race: it stored another value where another work-item had stored one
 
     def place(self, line: int, text: str = "") -> tuple[str, int]:
         """The file, "" for the program's own text, and the line of what is at a line of that text (0: of the access)."""
@@ -107,6 +109,7 @@ def failures(facts: Facts, folder: Path) -> Iterator[Failure]:
     order = np.argsort(begins, kind="stable")
     ordered = begins[order]
     seen: set[tuple[int, int, int]] = set()
+    stores = _stores(facts)
     in_files: dict[int, Program] = {}
     for position in _notes(facts, "note_kernel_check"):
         words, values = trace.record(position), trace.named_numbers(position)
@@ -118,7 +121,8 @@ def failures(facts: Facts, folder: Path) -> Iterator[Failure]:
             continue
         seen.add(key)
         known = in_files.get(words["program"]) or in_files.setdefault(words["program"], _in_files(known, facts))
-        yield _failure(facts, int(order[at]), known, values, counts[words["began"], values["site"]])
+        failure = _failure(facts, int(order[at]), known, values, counts[words["began"], values["site"]])
+        yield replace(failure, stores=failure.kind == "race" and key[:2] in stores)
 
 
 def _in_files(known: Program, facts: Facts) -> Program:
@@ -151,6 +155,16 @@ def _counts(facts: Facts) -> Counter[tuple[int, int]]:
         words = facts.trace.record(position)
         out[words["began"], words["site"]] += words["count"]
     return out
+
+
+def _stores(facts: Facts) -> set[tuple[int, int]]:
+    """Launches and sites that have a record of a value stored over another work-item's. It need not be the first record."""
+    found = set()
+    for position in _notes(facts, "note_kernel_check"):
+        values = facts.trace.named_numbers(position)
+        if KINDS[values["kind"]] == "race" and values["how"] & (READS | WRITES) == WRITES and values["more_high"] & MET == WRITES:
+            found.add((facts.trace.record(position)["began"], values["site"]))
+    return found
 
 
 def _failure(facts: Facts, position: int, known: Program, values: dict[str, int], count: int) -> Failure:

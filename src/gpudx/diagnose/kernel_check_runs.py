@@ -23,6 +23,7 @@ from gpudx.diagnose import (
     macro_values,
     nan_reasons,
     other_structs,
+    overlapping_regions,
     partial_launches,
     partial_writes,
     race_reasons,
@@ -56,7 +57,8 @@ from gpudx.text import capital, listed, plural, times
 ID = "kernel-check-"
 # The first that knows one.
 REASONS = (
-    macro_values, stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, race_reasons, partial_writes, partial_launches,
+    macro_values, stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, overlapping_regions, race_reasons,
+    partial_writes, partial_launches,
     nan_reasons, image_reasons,
 )  # fmt: skip
 MOST_NAMED = 4  # kernels
@@ -109,6 +111,8 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
         finding = _finding(same[0], count, len({(one.facts.trace.path, one.position) for one in same}), _with_later(same[0], why, found))
         if led:
             finding = _with_led(finding, same[0], led)
+        if same[0].kind == "race" and finding.access is not None:
+            finding = replace(finding, access=replace(finding.access, conflict=race_reasons.conflict(same)))
         sure: Attribution = "probable" if _makes_the_first_nan(same[0], found) else "unknown"
         if same[0].kind != "nan":
             yield finding
@@ -302,7 +306,7 @@ def _evidence(f: Failure, site: Site, count: int, launches: int, why: Why | None
     if (same := _same_buffer(f)) is not None and not (why and why.cause == aliased_arguments.OVERLAP):
         yield shared_pools.ranges(f, same) or f"argument {same} is the same buffer"
     least = "at least " if f.kind == "image" and not f.writes else ""  # they stop counting early (kernel_checks/prelude.py)
-    happened = f"; it happened {least}{times(count)}{_elsewhere(launches)}" if count else ""
+    happened = f"; this was reported {least}{times(count)}{_elsewhere(launches)}" if count else ""
     yield f"{_launched(f, site)}{happened}"
 
 
@@ -392,7 +396,7 @@ def _ends_of_loop(f: Failure) -> Iterator[str]:
 
 
 def _reported(f: Failure) -> str:
-    return "was the first to report it" if f.count > 1 else "reported it"
+    return "was the first to report the fault" if f.count > 1 else "reported the fault"
 
 
 def _element(f: Failure) -> str | None:

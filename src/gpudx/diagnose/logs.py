@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from gpudx.causes import every as every_cause
 from gpudx.diagnose.stories import ENDS, Entry, Judged, may_be_same, place, shared, stories, told_once
-from gpudx.evidence.reading import NOT_UNDERSTOOD, Event, Log, fit, said
+from gpudx.evidence.reading import NOT_UNDERSTOOD, Event, Log, fit, said, was_never_made
 from gpudx.evidence.sources import Source, bare, built, kernel_lines, tile_builds
 from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim, Written
 from gpudx.text import plural
@@ -38,6 +38,7 @@ API = {
 }
 RANK_IN_NAME = re.compile(r"rank[-_.]?(\d+)", re.IGNORECASE)
 TRACEBACK = "python-exception"
+MOST_REFUSED = 100
 ONLY_A_LOG = (
     "A log contains only what was printed: calls that printed nothing and faults that no tool detected are not in it."
 )
@@ -146,6 +147,7 @@ class _Device:
 def _judge(story: Iterable[Entry]) -> Iterator[Judged]:
     """In order; what comes after the end of a process is another story."""
     broken = _Device()
+    refused: list[Entry] = []  # of processes that have not ended
     before: dict[str, Entry] = {}  # of each log the first event of the process that stands for itself
     for one in story:
         event, follows = one.told.event, None
@@ -153,13 +155,22 @@ def _judge(story: Iterable[Entry]) -> Iterator[Judged]:
             follows = broken.leader(one)
         if event.role == "ending" and event.kind not in EVIDENCE:
             follows = follows or before.get(one.log)
+        follows = follows or next((entry for entry in refused if _explains(entry, one)), None)
         leader = (follows.told, follows.log) if follows else (None, "")
         yield Judged(one.told, one.log, _severity(event, leader[0]), *leader)
         broken.add(one)
+        if event.role == "refusal" and not event.warning and follows is None and len(refused) < MOST_REFUSED:
+            refused.append(one)
         if event.kind in ENDS:
+            refused = [entry for entry in refused if entry.log != one.log]
             before.pop(one.log, None)
         elif event.role != "ending" and not event.warning:
             before.setdefault(one.log, one)
+
+
+def _explains(refused: Entry, one: Entry) -> bool:
+    """Would an earlier call, which was refused, have made the object that this one is refused for?"""
+    return refused.log == one.log and was_never_made(one.told.event, refused.told.event)
 
 
 def _can_follow(event: Event, leader: Event) -> bool:

@@ -6,6 +6,7 @@ program did try.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -84,7 +85,9 @@ def _rank(finding: Finding) -> tuple[bool, int]:
 def _with_use(refused: Finding, used: Finding, whose: Attribution) -> Finding:
     assert used.site is not None and refused.site is not None
     kernel = f"kernel {used.site.kernel} (launch {used.site.launch})"
-    passed = Evidence(f"{kernel} was passed NULL as argument {used.site.argument} instead", (used.site.number,))
+    passed = Evidence(
+        f"{refused.site.call} returned NULL, and the program passed that to {kernel} as argument {used.site.argument}", (used.site.number,)
+    )
     seen = tuple(one for one in used.evidence if one not in refused.evidence)[:1]
     with_launch = replace(
         refused,
@@ -92,6 +95,8 @@ def _with_use(refused: Finding, used: Finding, whose: Attribution) -> Finding:
         evidence=(*refused.evidence[:1], passed, *refused.evidence[1:], *seen),
         others=(*refused.others, used.site),
     )
+    if whose == "this":
+        with_launch = replace(with_launch, root=_own_frame(refused.site), steps=(_check(refused.site),))
     if used.certainty != "observed":
         return with_launch
     return replace(
@@ -100,3 +105,17 @@ def _with_use(refused: Finding, used: Finding, whose: Attribution) -> Finding:
         attribution=whose,
         because=USED if whose == "this" else PERHAPS,
     )
+
+
+def _own_frame(site: Site) -> Site:
+    """The call with the function that made it, which got its status; not with those that call it, for a wrapper to be passed over."""
+    line = os.path.basename(site.source) if site.source else ""
+    ends = next((at for at, frame in enumerate(site.host_stack, 1) if line and line in frame), len(site.host_stack))
+    return replace(site, host_stack=site.host_stack[:ends])
+
+
+def _check(site: Site) -> str:
+    """What to do about the refusal is the program's affair; that it went on is the fault."""
+    if site.api == "opencl":
+        return f"Check the status that {site.call} stores in errcode_ret, and do not go on with the NULL that it returns."
+    return f"Check the status that {site.call} returns, and do not go on with the null pointer."

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import prod
+from typing import Literal
 
 from gpudx.diagnose.access_numbers import Numbers, Scalar, Why, bare, has, is_launched
 from gpudx.diagnose.index_reasons import filled_by
@@ -216,6 +217,15 @@ def met_through(f: Failure, arguments: Sequence[int]) -> int:
     kernel = f.facts.sites.at(f.position).kernel
     used = {f.things[at].index for one in f.sites if one.how & how for at in one.things if f.things[at].function == kernel}
     return next((one for one in arguments if one in used), arguments[0])
+
+
+def conflict(same: Sequence[Failure]) -> Literal["", "read and store", "stores", "update"]:
+    """What one place races for, in all launches: the first one that loses values says so."""
+    if same[0].kind != "race":
+        return ""
+    if any(f.atomic or (f.reads and f.writes) for f in same):
+        return "update"
+    return "stores" if any(f.stores for f in same) else "read and store"
 
 
 def is_within_group(f: Failure) -> bool:

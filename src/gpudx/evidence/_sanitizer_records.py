@@ -12,7 +12,7 @@ from gpudx.text import plural, triple
 Kind = Literal[
     "invalid-read", "invalid-write", "invalid-atomic", "invalid-access", "misaligned-access", "uninitialised-read",
     "uninitialised-copy", "race", "cluster-race", "barrier", "deadlock", "api-error", "leak", "unused-memory",
-    "device-heap", "unified-memory-fault", "trap", "hardware-exception",
+    "device-heap", "unified-memory-fault", "trap", "lifetime-race", "hardware-exception",
 ]  # fmt: skip
 Status = Literal["clean", "errors", "did not run", "cut off", "incomplete"]
 Side = Literal["before", "after", "inside"]

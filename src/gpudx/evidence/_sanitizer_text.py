@@ -29,7 +29,9 @@ _NEAREST = re.compile(
     r"and is (?:(?P<far>[\d,]+) bytes (?P<side>before|after)|inside) the nearest allocation at (?P<at>0x[0-9a-fA-F]+)"
     r" of size (?P<size>[\d,]+)(?: bytes?)?"
 )
-_RACING = re.compile(r"(Write|Read)(?: Thread \((\d+),\s*(\d+),\s*(\d+)\))? at (.+)")
+_RACING = re.compile(
+    r"(?:(?:Strong|Weak) .*?)?(Write|Read|Atomic)\w*(?:.*?Thread \((\d+),\s*(\d+),\s*(\d+)\))?(?: in Block \([^)]*\))? at (.+)", re.I
+)
 _AND_ACCESS = re.compile(r"and (?:Write|Read|Atomic)\w* access at (.+?)(?: \[([\d,]+) hazards?\])?")
 _DURING = re.compile(r"during (\w+) access to address (0x[0-9a-fA-F]+)")
 
@@ -66,7 +68,7 @@ def _sized(match: re.Match[str]) -> Fields:
 
 def _api(match: re.Match[str]) -> Fields:
     code = match["code"] or match["bare"]
-    return {"error": match["name"] or None, "code": number(code) if code else None, "api": match["api"].rstrip(".")}
+    return {"error": match["name"] or None, "code": number(code) if code else None, "api": (match["api"] or "").rstrip(".") or None}
 
 
 def _severity(text: str) -> Severity:
@@ -82,19 +84,20 @@ def _hazard(match: re.Match[str]) -> Fields:
     return {
         "severity": _severity(match["level"]),
         "reason": match["type"],
-        "space": _space(match["space"]),
+        "space": _space(match["space"]) or "global",
         "address": int(match["address"], 16),
-        "block": _dims(match, "x", "y", "z"),
+        "block": _dims(match, "x", "y", "z") if match["x"] else None,
     }
 
 
 def _leak(match: re.Match[str]) -> Fields:
-    address = int(match["address"], 16)
-    return {"size": number(match["size"]), "address": address, "space": "global", "severity": "warning"}
+    size = {"size": number(match["size"])} if match["size"] else {}
+    reason = {"reason": match["what"]} if match["what"] else {}
+    return {**size, **reason, "address": int(match["address"], 16), "space": "global", "severity": "warning"}
 
 
 def _host_access(match: re.Match[str]) -> Fields:
-    return {"size": number(match["size"]), "space": "global"}
+    return {"size": number(match["size"]) if match["size"] else None, "space": "global"}
 
 
 def _unused(match: re.Match[str]) -> Fields:
@@ -120,7 +123,9 @@ _SPACE = r"(?P<space>__\w+__ )?"
 _XYZ = r"\((?P<x>\d+),\s*(?P<y>\d+),\s*(?P<z>\d+)\)"
 HEADLINES: tuple[Headline, ...] = (
     (
-        re.compile(rf"Invalid {_SPACE}(?P<verb>[\w ]+?)(?: of size (?P<size>[\d,]+)(?: bytes?)?)?(?: is .+|:.+)?"),
+        re.compile(
+            rf"Invalid (?:address space for )?{_SPACE}(?P<verb>[\w ]+?)(?: of size (?P<size>[\d,]+)(?: bytes?)?| access)(?: is .+|:.+)?"
+        ),
         None,
         _access,
     ),
@@ -129,7 +134,7 @@ HEADLINES: tuple[Headline, ...] = (
     (
         re.compile(
             r"Program hit (?:error (?P<bare>\d+)|(?P<name>.+?)(?: \(error (?P<code>\d+)\))?)"
-            r"(?: due to .*?)? on CUDA API call to (?P<api>[\w.]+)"  # in XML without quotes
+            r"(?: due to .*?)? on CUDA API call(?: to (?P<api>[\w.]+)|\.?)"  # in XML without quotes
         ),
         "api-error",
         _api,
@@ -137,15 +142,36 @@ HEADLINES: tuple[Headline, ...] = (
     (re.compile(r"(?P<level>\w+):\s*Race reported between \w+ access at (?P<at>.+)"), "race", _race),
     (
         re.compile(
-            rf"(?P<level>\w+):\s*(?:\([^)]*\)\s*)?Potential (?P<type>\w+) hazard detected at (?P<space>__\w+__) "
-            rf"(?P<address>0x[0-9a-fA-F]+) in block {_XYZ}.*"
+            rf"(?P<level>\w+):\s*(?:\([^)]*\)\s*)?Potential (?P<type>\w+) hazard detected at (?:(?P<space>__\w+__)"
+            rf"|(?:global )?address) (?P<address>0x[0-9a-fA-F]+)(?: \(block rank \d+\))?(?: in block {_XYZ}| \(|:).*"
         ),
         "race",
         _hazard,
     ),
-    (re.compile(r"Barrier error detected.*|Warpgroup MMA sequence error detected.*"), "barrier", _nothing),
-    (re.compile(r"Leaked (?P<size>[\d,]+) bytes at (?P<address>0x[0-9a-fA-F]+).*"), "leak", _leak),
-    (re.compile(r"Host API .*? of size (?P<size>[\d,]+)(?: bytes?)?.*"), "uninitialised-copy", _host_access),
+    (
+        re.compile(
+            r"(?:Barrier|Warpgroup MMA sequence|.*\(?invalid (?:async operation|memcpy_async) synchronization\)?) error detected.*", re.I
+        ),
+        "barrier",
+        _nothing,
+    ),
+    (
+        re.compile(
+            r"Leaked (?:(?P<size>[\d,]+) bytes|an? (?P<what>\w+)) (?:at|from \w+ \w+|with handle) (?P<address>0x[0-9a-fA-F]+).*"
+        ),
+        "leak",
+        _leak,
+    ),
+    (re.compile(r"Host API .*access(?:.*? of size (?P<size>[\d,]+))?.*"), "uninitialised-copy", _host_access),
+    (
+        re.compile(
+            r"Address 0x[0-9a-fA-F]+ is potentially .+|(?:Stream-ordered race|Potential (?:use|free)-).*"
+            r"|.*\b(?:use|free)-(?:before|after)-\w+ .*race.*",
+            re.I,
+        ),
+        "lifetime-race",
+        _nothing,
+    ),
     (
         re.compile(rf"Unused {_SPACE}memory in allocation (?P<address>0x[0-9a-fA-F]+)?\s*of size (?P<size>[\d,]+).*"),
         "unused-memory",
@@ -167,9 +193,15 @@ HEADLINES: tuple[Headline, ...] = (
 FATAL = (
     "Target application terminated before first", "No attachable process", "Unable to find", "No CUDA-MEMCHECK results",
     "Unable to launch", "Unable to attach", "Error: Unable", "No CUDA-capable", "Error: No supported GPU",
-    "Device not supported", "Insufficient permissions", "Failed to",
+    "Device not supported", "Insufficient permissions", "Failed to", "unsupported driver version", "debugging features are disabled",
+    "anitizer will be disabled", "Sanitizer is unable", "Could not connect to target", "Missing executable",
+    "Target application doesn't exist",
 )  # fmt: skip
-DOUBTFUL = ("Internal", "Errors might go undetected", "overflow of tracked", "timed-out", "hardware exception")
+DOUBTFUL = (
+    "Internal Sanitizer", "Internal error", "Errors might go undetected", "overflow of tracked", "timed-out", "hardware exception",
+    "were skipped", "not supported by the selected tool", "Maximum number of hazards", "Not all records were printed",
+    "possible deadlock in",
+)  # fmt: skip
 TARGET = ("Target application returned an error", "Error: process didn't terminate", "process didn't terminate")
 ADVICE = ("Tracking kernels launched", "Default timeout", "The application may have hit", "Saved ", "Awaiting")
 
@@ -188,6 +220,8 @@ class Draft:
         kind, fields = self.kind, self.fields
         if "misaligned" in (fields.get("reason") or ""):
             kind = "misaligned-access"
+        elif "potentially" in (fields.get("reason") or "") and kind != "cluster-race":
+            kind = "lifetime-race"
         stacks: Fields = {"host": tuple(self.host), "device": tuple(self.device), "notes": tuple(self.notes)}
         return Record(kind=kind, text=self.text, **stacks, **fields)
 
@@ -233,6 +267,7 @@ class Parser:
     def __init__(self) -> None:
         self.totals = Totals()
         self.draft: Draft | None = None
+        self.about_itself = False  # the last line: what the tool says of itself, not of the program
         self._locations: dict[str, Location] = {}
         self._frames: dict[str, HostFrame] = {}
         self._details: dict[str, Callable[[Draft, str], bool]] = {
@@ -247,6 +282,9 @@ class Parser:
             "in": self._in,
             "Write": self._racing,
             "Read": self._racing,
+            "Atomic": self._racing,
+            "Strong": self._racing,
+            "Weak": self._racing,
             "Current": self._ignored,
             "Uninitialized": self._uninitialised,
             "Not": self._note,
@@ -265,6 +303,7 @@ class Parser:
     def line(self, text: str) -> Iterator[Record]:
         """One line of the tool, without its mark."""
         body = text.strip().lstrip("=").strip()
+        self.about_itself = False
         if not body:
             yield from self._finish()
             return
@@ -305,6 +344,7 @@ class Parser:
         said = body.startswith(("Error:", "Warning:", "Info", *TARGET, *ADVICE))
         if said or any(mark in body for mark in FATAL + DOUBTFUL):
             self.totals.problem(body)
+            self.about_itself = not body.startswith(TARGET)
         else:
             self.draft = Draft("hardware-exception", body, {})
 

@@ -63,7 +63,7 @@ TOOLS = {
     "race": "racecheck", "cluster-race": "racecheck", "uninitialised-read": "initcheck", "unused-memory": "initcheck",
     "uninitialised-copy": "initcheck", "barrier": "synccheck", "invalid-read": "memcheck", "invalid-write": "memcheck",
     "invalid-atomic": "memcheck", "invalid-access": "memcheck", "misaligned-access": "memcheck", "leak": "memcheck",
-    "device-heap": "memcheck",
+    "device-heap": "memcheck", "lifetime-race": "memcheck",
 }  # fmt: skip
 KINDS: dict[str, Literal["read", "write"]] = {
     "invalid-read": "read", "invalid-write": "write", "invalid-atomic": "write", "uninitialised-read": "read",
@@ -149,7 +149,9 @@ def _about_tool(report: Report) -> Iterator[Finding]:
         return
     message = {
         "errors": f"compute-sanitizer counted {plural(report.errors or 0, 'error')} and printed none of them.",
-        "did not run": "compute-sanitizer did not run: it printed no summary, so that nothing was checked.",
+        "did not run": "compute-sanitizer did not run: it printed no summary, so that nothing was checked."
+        if report.errors is None
+        else "compute-sanitizer did not check the program: the count in its summary does not show that there is no error.",
         "cut off": "The compute-sanitizer report stops before its summary: there may have been more errors.",
         "incomplete": "compute-sanitizer found nothing, but reports that it could not check everything.",
     }[report.status]
@@ -226,9 +228,13 @@ def _message(fault: Fault) -> str:
     first = fault.first
     if fault.kind == "api-error":
         name = first.error or f"error {first.code}"
-        return f"{first.api} repeats {name}, an earlier failure." if fault.follows else f"{first.api} returned {name}."
+        call = first.api or "A call"
+        return f"{call} repeats {name}, an earlier failure." if fault.follows else f"{call} returned {name}."
     if fault.kind == "uninitialised-copy":
-        return f"A copy of {plural(first.size or 0, 'byte')} reads device memory that was never written."
+        size = f" of {plural(first.size, 'byte')}" if first.size else ""
+        return f"A copy{size} reads device memory that was never written."
+    if fault.kind == "leak" and not fault.bytes:
+        return f"{plural(fault.count, first.reason or 'object')} {'was' if fault.count == 1 else 'were'} never released."
     if fault.kind == "leak":
         return f"{plural(fault.bytes, 'byte')} in {plural(fault.count, 'allocation')} were never released."
     where = f" at {first.where.source}" if first.where.source else ""
@@ -238,11 +244,12 @@ def _message(fault: Fault) -> str:
     if fault.kind in TITLES:
         return f"{kernel} {TITLES[fault.kind]} from {space or 'device'} memory {_how(fault)}{where}."
     if fault.kind == "race":
-        places = " and ".join(_place(place) for place in (first.where, first.other) if place)
-        return f"{kernel} has a race in {space or 'shared'} memory between {places}."
+        places = " and ".join(_place(place) for place in (first.where, first.other) if place and place != Location())
+        where = f" {'between' if first.other else 'at'} {places}" if places else ""
+        return f"{kernel} has a race in {space or 'shared'} memory{where}."
     if fault.kind == "unused-memory":
         return f"An allocation of {plural(first.size or 0, 'byte')} has memory that nothing wrote."
-    said = first.text.rstrip(".").replace(". ", ": ")
+    said = first.text.rstrip(". ").replace(". ", ": ")
     if fault.kind == "uninitialised-read":
         size = plural(first.size or 0, "byte")
         return f"{kernel} reads {size} of uninitialized {space or 'device'} memory{where}."
@@ -252,6 +259,7 @@ def _message(fault: Fault) -> str:
         "device-heap": f"uses the device's heap wrongly ({said})",
         "unified-memory-fault": f"faulted on managed memory ({said})",
         "trap": "executes a trap instruction",
+        "lifetime-race": f"may use memory before it is allocated, or after it is freed, on another stream ({said})",
         "hardware-exception": f"raises an exception ({said})",
     }
     if fault.kind in deeds:

@@ -82,7 +82,7 @@ class _Frames:
 
 
 def frame(facts: Facts, address: int) -> str:
-    """The file's name, and how far the address is from where it is mapped: as the recorder knows it (native/opencl/frames.h)."""
+    """The file's name, and how far the address is from where it is mapped: as the recorder knows it (native/core/what_if.h)."""
     mapping = facts.symbols.mapping(address)
     if mapping is None or not mapping.is_file or set(mapping.path) & set("=;+"):
         return ""

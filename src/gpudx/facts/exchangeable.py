@@ -6,7 +6,7 @@ that set arguments are known by their own return address, or, where one function
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from gpudx.facts import Facts
 from gpudx.facts.calls_by_line import MOST_CALLS, frame, groups
 from gpudx.facts.set_arguments import set_at
+from gpudx.lab.experiments.exchanged import FRAMES
 
 MOST, MOST_SITES = 8, 16  # pairs, and those of one line
 
@@ -32,8 +33,8 @@ class Pair:
 
     @property
     def wish(self) -> str:
-        """As the recorder is asked for it (native/opencl/exchange.h)."""
-        return f"{self.kernel}:{self.first}:{self.second}{'=' if self.frames else ''}{self.frames}"
+        """As the recorder is asked for it (native/core/what_if.h)."""
+        return f"{self.kernel}:{self.first}:{self.second}{FRAMES if self.frames else ''}{self.frames}"
 
 
 def wishes(facts: Facts) -> tuple[str, ...]:
@@ -47,20 +48,25 @@ def pairs(facts: Facts) -> tuple[Pair, ...]:
     for function in dict.fromkeys(functions[functions >= 0].tolist()):
         some = np.flatnonzero((functions == function) & (launches.status == 0))
         if len(some):
-            name = launches.name(int(some[0]))
-            for row in _different(facts, some):
+            kernel = launches.compiled_name(int(some[0]))
+            for row in _different(facts, kernel, some.tolist()):
                 for rank, first, second in _of_launch(facts, row):
-                    found.setdefault(Pair(name, first, second, tuple(some.tolist())), rank)
+                    found.setdefault(Pair(kernel, first, second, tuple(some.tolist())), rank)
     ranked = sorted(found, key=lambda one: found[one])[:MOST]
     alone = [one for pair in ranked for one in _by_site(facts, pair)]
     return (*ranked, *alone[:MOST_SITES])
 
 
-def _different(facts: Facts, rows: np.ndarray[Any, Any]) -> list[int]:
+def _different(facts: Facts, kernel: str, rows: Sequence[int]) -> list[int]:
     """The first launch of a kernel, and the first one from each other line."""
-    made = groups(facts, [int(facts.launches.position[row]) for row in rows], "clEnqueueNDRangeKernel")
-    first = [facts.launches.at_position(group.positions[0]) for group in made]
-    return list(dict.fromkeys([int(rows[0]), *(row for row in first if row is not None)]))
+    return list(dict.fromkeys([rows[0], *(mine[0] for mine in _by_line(facts, kernel, rows).values())]))
+
+
+def _by_line(facts: Facts, kernel: str, rows: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    """Launches of a kernel by the line that leads to them, as the recorder knows it."""
+    by_position = {int(facts.launches.position[row]): row for row in rows}
+    made = groups(facts, list(by_position), kernel)
+    return {group.wish: tuple(by_position[position] for position in group.positions) for group in made}
 
 
 def _by_site(facts: Facts, pair: Pair) -> Iterator[Pair]:
@@ -71,16 +77,16 @@ def _by_site(facts: Facts, pair: Pair) -> Iterator[Pair]:
     if len(by_caller) > 1:
         found = {frames: tuple(rows) for frames, rows in by_caller.items() if frames}
     else:
-        made = groups(facts, [int(facts.launches.position[row]) for row in pair.launches], "clEnqueueNDRangeKernel")
-        found = {one.wish[1:]: tuple(facts.launches.at_position(at) or 0 for at in one.positions) for one in made if one.wish[0] == "@"}
+        lines = _by_line(facts, pair.kernel, pair.launches)
+        found = {wish.removeprefix("@"): mine for wish, mine in lines.items() if wish.startswith("@")}
     for frames, mine in found.items():
-        values = [{int(value["index"]): value for value in facts.launches.values(mine[0])}]
-        if values[0][pair.first]["bytes"] != values[0][pair.second]["bytes"]:
+        values = {int(value["index"]): value for value in facts.launches.values(mine[0])}
+        if values[pair.first]["bytes"] != values[pair.second]["bytes"]:
             yield Pair(pair.kernel, pair.first, pair.second, mine, frames)
 
 
 def _callers(facts: Facts, row: int, pair: Pair) -> str:
-    """The return addresses of the calls that set the two."""
+    """The return addresses of the calls that set the two; "" where the launch passes them itself."""
     places = [set_at(facts, row, index) for index in (pair.first, pair.second)]
     if None in places:
         return ""

@@ -6,9 +6,9 @@ import re
 import struct
 from dataclasses import dataclass
 
-from gpudx.backends import libraries as backend_libraries
 from gpudx.facts import Facts
 from gpudx.facts.once import once
+from gpudx.facts.own_code import is_own
 from gpudx.facts.symbols import Place, Symbols, pretty, symbols_of
 from gpudx.facts.unwind import Frame, frames
 from gpudx.text.places import is_installed
@@ -17,7 +17,6 @@ from gpudx.trace.host_threads import of_trace
 SP = 7
 # Functions that give the processor away for a while, or let some time pass: what calls them looks again and again.
 PAUSES = re.compile(r"_*(?:GI_+)?(?:(?:clock_)?nanosleep|u?sleep|(?:sched|thrd|pthread)_yield)")
-SYSTEM = re.compile(r"/(?:usr/)?lib(?:32|64)?/|\[")  # libraries of the system, and code of the kernel
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,10 @@ def host_threads(facts: Facts) -> list[HostThread]:
     for words in kept.threads:
         walk = frames(words, symbols)
         chain = [symbols.places(one.inside) for one in walk]
-        at = next((n for n, places in enumerate(chain) if any(map(_is_own, places))), None)
+        at = next((n for n, places in enumerate(chain) if any(map(is_own, places))), None)
         if at is None:
             continue
-        own = next(place for place in chain[at] if _is_own(place))
+        own = next(place for place in chain[at] if is_own(place))
         above = [place for places in chain[:at] for place in places]
         until = walk[at + 1].registers[SP] if at + 1 < len(walk) else None
         held = _held(words.registers, words.stack, (until or words.sp) - words.sp)
@@ -53,12 +52,6 @@ def host_threads(facts: Facts) -> list[HostThread]:
             HostThread(words.tid, own.source, pretty(own.function), _lines(walk, symbols), all(map(_pauses, above)), held)
         )
     return found
-
-
-def _is_own(place: Place) -> bool:
-    """Is it a line of the program, and of no library that it only uses?"""
-    of_library = SYSTEM.match(place.path) or any(name in place.object for name in backend_libraries())
-    return bool(place.source) and not of_library and not is_installed(place.source)
 
 
 def _pauses(place: Place) -> bool:

@@ -264,6 +264,11 @@ class Kernels:
         found: frozenset[str] = self._read(row, "only_written") or frozenset()
         return found
 
+    def row_strides(self, row: int) -> dict[str, str]:
+        """By pointer, the argument that is the distance of its rows in elements, as the kernel's source shows."""
+        found: dict[str, str] = self._read(row, "row_strides") or {}
+        return found
+
     def useless_clamps(self, row: int) -> dict[str, tuple[int, str]]:
         """Clamps of unsigned differences in the kernel's source, which do nothing: dimension of the id, argument that is subtracted."""
         found: dict[str, tuple[int, str]] = self._read(row, "useless_clamps") or {}

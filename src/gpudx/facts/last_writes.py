@@ -20,7 +20,7 @@ NEVER = -1
 class LastWrites:
     def __init__(self, facts: Facts) -> None:
         self._facts, table = facts, uses(facts)
-        self._table = table[np.isin(table["object"], facts.objects.rows_of("buffer", "image"))]
+        self._table = table[np.isin(table["object"], facts.objects.rows_of("buffer", "image", "memory"))]
         how = self._table["how"]
         self._writes = ((how & WRITE) != 0) & ~self._only_reads() & ~self._reading_maps()
         self._by_launch = self._table["argument"] >= 0

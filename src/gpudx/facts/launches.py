@@ -157,6 +157,11 @@ class Launches:
     def name(self, row: int) -> str:
         return self._kernels.name(int(self.kernel_row[row]))
 
+    def compiled_name(self, row: int) -> str:
+        """The name that the driver knows a launch's kernel by."""
+        info = self.info(row)
+        return (info.symbol or info.name) if info else self.name(row)
+
     def info(self, row: int) -> KernelInfo | None:
         return self._kernels.info(int(self.kernel_row[row]))
 

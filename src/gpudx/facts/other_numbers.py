@@ -19,6 +19,7 @@ from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo
 
 MOST = 16  # candidates: each costs a run
+MOST_LAUNCHES = 50_000
 KINDS = {
     "char": "b", "uchar": "B", "short": "h", "ushort": "H", "int": "i", "uint": "I", "long": "q", "ulong": "Q",
     "float": "f", "double": "d",
@@ -36,9 +37,10 @@ class Passed:
 
     kernel: str
     index: int
-    name: str
+    name: str  # "" where nothing says it
     kind: str  # of struct
     bits: int
+    compiled: str = ""  # the kernel, as the driver knows it
 
     @property
     def value(self) -> float:
@@ -47,7 +49,11 @@ class Passed:
 
     @property
     def label(self) -> str:
-        return f"`{self.name}` of kernel {self.kernel}"
+        return f"{self.short} of kernel {self.kernel}"
+
+    @property
+    def short(self) -> str:
+        return f"`{self.name}`" if self.name else f"argument {self.index}"
 
 
 @dataclass(frozen=True)
@@ -69,8 +75,8 @@ class Candidate:
 
     @property
     def wish(self) -> str:
-        """As the recorder is asked for it (native/opencl/numbers.h)."""
-        return f"{self.passed.kernel}:{self.passed.index}:{self.passed.bits:x}:{self.bits:x}"
+        """As the recorder is asked for it (native/core/what_if.h)."""
+        return f"{self.passed.compiled}:{self.passed.index}:{self.passed.bits:x}:{self.bits:x}"
 
 
 class OtherNumbers:
@@ -98,18 +104,21 @@ class OtherNumbers:
     def _functions(self) -> list[int]:
         launches = self._facts.launches
         functions = self._facts.kernels.functions(launches.kernel_row)
-        return list(dict.fromkeys(functions[(functions >= 0) & (launches.status == 0) & ~launches.by_address].tolist()))
+        if len(launches) > MOST_LAUNCHES:
+            return []
+        return list(dict.fromkeys(functions[(functions >= 0) & (launches.status == 0)].tolist()))
 
     def _numbers_of(self, function: int) -> Iterator[Passed]:
         launches, args = self._facts.launches, self._facts.launches.arguments
         rows = np.flatnonzero((self._facts.kernels.functions(launches.kernel_row) == function) & (launches.status == 0))
         info, mine = launches.info(int(rows[0])), np.isin(args.launch, rows)
+        name, compiled = launches.name(int(rows[0])), launches.compiled_name(int(rows[0]))
         for index, declared in sorted((info.args if info else {}).items()):
             kind, at = _kind(declared), np.flatnonzero(mine & (args.index == index))
             values = dict.fromkeys(args.value[at].tolist())
             if kind and len(values) <= CHANGES:
                 for bits in values:
-                    yield Passed(launches.name(int(rows[0])), index, declared.name, kind, int(bits))
+                    yield Passed(name, index, declared.name, kind, int(bits), compiled)
 
     def _of(self, passed: Passed) -> Iterator[Candidate]:
         yield from self._same_name(passed)
@@ -120,14 +129,15 @@ class OtherNumbers:
 
     def _same_name(self, passed: Passed) -> Iterator[Candidate]:
         for other in self.passed:
-            if other.name.lower() == passed.name.lower() and other.kind == passed.kind and other.kernel != passed.kernel:
+            same = other.name and other.name.lower() == passed.name.lower() and other.kind == passed.kind
+            if same and other.kernel != passed.kernel:
                 yield Candidate(passed, other.bits, f"the value of {other.label}", NAMED)
 
     def _integers(self, passed: Passed) -> Iterator[Candidate]:
         value = int(passed.value)
         for other, over, by in self._quotients(passed):
             way, back = ("up", "down") if other > value else ("down", "up")
-            why = f"`{over.name}` / {by:,} = {int(over.value):,} / {by:,} rounded {way}; {value:,} is rounded {back}"
+            why = f"{over.short} / {by:,} = {int(over.value):,} / {by:,} rounded {way}; {value:,} is rounded {back}"
             yield from _one(passed, other, why, DERIVED)
         near = [one for one in self.pool if value and 0.5 <= one / value <= 2]
         for number in sorted(near, key=lambda one: abs(math.log(one / value))):
@@ -192,11 +202,14 @@ class OtherNumbers:
                 declared = value["declared"]
                 if value["object"] >= 0 and declared is not None and declared.element:
                     size = int(self._facts.objects.table["size"][value["object"]])
-                    yield size // declared.element, f"the elements of argument `{declared.name}` of kernel {launches.name(row)}"
+                    name = f"argument `{declared.name}`" if declared.name else f"argument {value['index']}"
+                    yield size // declared.element, f"the elements of {name} of kernel {launches.name(row)}"
 
 
 def _kind(declared: ArgInfo) -> str | None:
     kind = KINDS.get(declared.scalar or "") if not declared.is_memory else None
+    if kind == "f" and declared.size == struct.calcsize("d"):  # C++ names do not tell the two apart
+        kind = "d"
     return kind if kind and declared.size == struct.calcsize(kind) else None
 
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpudx.facts import Facts
+from gpudx.facts.accesses import READ, WRITE
 from gpudx.facts.once import once
 from gpudx.trace import CallInfo
 
 MOST_CALLS = 64  # of one line that are looked at
 HOST = ("host_row_pitch", "row_pitch")
+PLAIN = {"src_pitch": READ, "dst_pitch": WRITE, "pitch": WRITE}  # of APIs that name memory by addresses, in the order of the recorder
 LARGEST = 1 << 40
 WHOLE, OWN, NUMBER, OTHER, TIGHT = range(5)  # where a pitch is from, the most plausible first
 
@@ -30,7 +32,9 @@ class Pitch:
 
 
 @dataclass(frozen=True)
-class _Box:
+class Box:
+    """One side of a transfer: bytes of a row that are copied, rows and layers, from an origin on."""
+
     memory: int  # row of Objects, -1: of the host
     given: int
     origin: tuple[int, ...]
@@ -54,13 +58,30 @@ def pitches(facts: Facts, info: CallInfo, positions: Iterable[int]) -> Iterator[
                 yield from _suggested(facts, Pitch(side, name, given, mine[0].now, 0, 0), mine, others)
 
 
+@once
+def device_boxes(facts: Facts) -> tuple[tuple[int, str, Box], ...]:
+    """Transfers of several rows of a buffer: the call, the name of the pitch on the buffer's side, and what is transferred."""
+    found = []
+    for info in facts.trace.schema.doing("copy"):
+        for name in (name for name in _names(info) if name not in HOST):
+            for position in facts.trace.select(info)[:MOST_CALLS].tolist():
+                box = _box(facts, info, position, name)
+                if box is not None and box.memory >= 0 and box.region[1] > 1 and box.region[2] == 1:
+                    found.append((position, name, box))
+    return tuple(found)
+
+
 def _names(info: CallInfo) -> list[str]:
+    if plain := [name for name in PLAIN if info.word(name) is not None and info.does in ("copy", "fill")]:
+        return plain
     return [name for name, _ in info.fields if name.endswith("row_pitch") and info.does == "copy"]
 
 
-def _box(facts: Facts, info: CallInfo, position: int, name: str) -> _Box | None:
+def _box(facts: Facts, info: CallInfo, position: int, name: str) -> Box | None:
     """One side of a call. Of images the region is in pixels: their own side has no pitch, and that of the host is left out where none is
     passed."""
+    if name in PLAIN:
+        return _plain_box(facts, position, name)
     record, side = facts.trace.record(position), name.removesuffix("row_pitch").rstrip("_")
     region = _three(facts, position, "region")
     origin = _three(facts, position, f"{side}_origin" if side else "origin")
@@ -71,14 +92,25 @@ def _box(facts: Facts, info: CallInfo, position: int, name: str) -> _Box | None:
     memory = int(facts.objects.live_at(np.array([record[word]], np.uint64), np.array([position]))[0]) if word else -1
     if not side:  # an image's: bytes of a row are not known here
         region, origin = (0, region[1], region[2]), (0, 0, 0)
-    return _Box(memory, given, origin, region)
+    return Box(memory, given, origin, region)
+
+
+def _plain_box(facts: Facts, position: int, name: str) -> Box | None:
+    """The same of a call that names memory by an address, which may be anywhere in it: the distance is that of the first byte."""
+    ranges = facts.ranges
+    row = next((row for row in ranges.at(position).tolist() if int(ranges.table["how"][row]) == PLAIN[name]), None)
+    if row is None:
+        return None
+    one, memory = ranges.table[row], int(ranges.object[row])
+    before = int(one["address"]) - int(facts.objects.table["handle"][memory]) if memory >= 0 else 0
+    return Box(memory, facts.trace.record(position)[name], (before, 0, 0), (int(one["width"]), int(one["height"]), 1))
 
 
 def _three(facts: Facts, position: int, name: str) -> tuple[int, ...]:
     return tuple(np.frombuffer(facts.trace.array(position, name), np.uint64).tolist())
 
 
-def _suggested(facts: Facts, pitch: Pitch, mine: list[_Box], others: list[_Box]) -> Iterator[Pitch]:
+def _suggested(facts: Facts, pitch: Pitch, mine: list[Box], others: list[Box]) -> Iterator[Pitch]:
     memory, found = mine[0].memory, dict[int, int]()
     known = [box.memory for box in (*mine, *others) if box.memory >= 0]
     numbers = _numbers(facts, known[0]) if known else []
@@ -98,7 +130,7 @@ def _suggested(facts: Facts, pitch: Pitch, mine: list[_Box], others: list[_Box])
         yield Pitch(pitch.side, pitch.name, pitch.given, pitch.now, wanted, rank)
 
 
-def _fits(box: _Box, pitch: int, size: int) -> bool:
+def _fits(box: Box, pitch: int, size: int) -> bool:
     """Can the driver take it? What lies behind the host's pointer is not known."""
     end = (box.origin[1] + box.region[1] - 1) * pitch + box.origin[0] + box.region[0]
     return box.region[0] <= pitch <= LARGEST and (not size or box.region[2] > 1 or end <= size)
@@ -108,7 +140,7 @@ def _fits(box: _Box, pitch: int, size: int) -> bool:
 def _used_with(facts: Facts) -> dict[int, tuple[int, ...]]:
     """Pitches that the transfers of each buffer pass."""
     found: dict[int, set[int]] = {}
-    for info in facts.trace.schema.doing("copy"):
+    for info in (*facts.trace.schema.doing("copy"), *facts.trace.schema.doing("fill")):
         for name in _names(info):
             for position in facts.trace.select(info)[:MOST_CALLS].tolist():
                 box = _box(facts, info, position, name)

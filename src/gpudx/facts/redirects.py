@@ -1,4 +1,4 @@
-"""Transfers that may use the wrong buffer, the wrong direction or the wrong row pitch, and what each may have been meant to use.
+"""Transfers that may use the wrong buffer, direction, row pitch or number of bytes, launches of the wrong size, and what each may have been meant to use.
 
 Nothing here is known to be wrong: each row is one run of an experiment, the most plausible ones first.
 """
@@ -13,11 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts import Facts
-from gpudx.facts.calls_by_line import Group, all_have_stacks, by_line
+from gpudx.facts.accesses import READ, WRITE
+from gpudx.facts.calls_by_line import Group, all_have_stacks, by_line, groups
 from gpudx.facts.last_writes import NEVER, LastWrites
-from gpudx.facts.objects import MEMORY
+from gpudx.facts.launch_sizes import Grid, grids
+from gpudx.facts.objects import HOST_FAMILIES, MEMORY
 from gpudx.facts.once import once
 from gpudx.facts.pitches import Pitch, pitches
+from gpudx.facts.transfer_sizes import Size, sizes
 from gpudx.facts.wrong_arguments import Argument, arguments
 from gpudx.trace import CallInfo
 
@@ -25,31 +28,36 @@ MOST = 12  # runs
 MOST_PAIRS = 16  # that the recorder reads
 MOST_LAUNCHES = 50_000
 LOOKED_AT = 64  # calls of one line
-MEMORY_KIND, EXCHANGE, PITCH, ARGUMENT = "memory", "exchange", "pitch", "argument"
+ENDS = ("dst", "src")
+STRUCTURED = ("3D", "Param2D", "DrvMemcpy2D")
+MEMORY_KIND, EXCHANGE, PITCH, SIZE, ARGUMENT, GRID = "memory", "exchange", "pitch", "size", "argument", "grid"
+COUNTED = ("device", "managed", "host", "async")  # families of memory that the recorder counts (tools/driver_what_if.py)
 
 
 @dataclass(frozen=True)
 class Redirect:
-    """Calls, and what they are to use: other memory (rows of Objects, by what they use now), or another pitch.
+    """Calls, and what they are to use: other memory (rows of Objects, by what they use now), another pitch, or other sizes.
 
     side    which of the memory objects or pitches of the call; of a launch, the argument
     """
 
     kind: str
-    wish: str  # as the recorder is asked for it (native/opencl/redirect.h)
+    wish: str  # as the recorder is asked for it (native/core/what_if.h)
     group: Group
     side: int = 0
     others: tuple[tuple[int, int], ...] = ()
     pitch: Pitch | None = None
+    size: Size | None = None
+    grid: Grid | None = None
 
 
 @once
 def redirects(facts: Facts) -> tuple[Redirect, ...]:
     """At most MOST, of all kinds in turn."""
-    if facts.trace.gaps or len(facts.launches) > MOST_LAUNCHES or not any(info.api == "opencl" for info in facts.trace.calls_made):
+    if facts.trace.gaps or len(facts.launches) > MOST_LAUNCHES:
         return ()
     writes = LastWrites(facts)
-    kinds = (_other_memory(facts, writes), _exchanged(facts, writes), _pitches(facts), _arguments(facts, writes))
+    kinds = (_grids(facts), _other_memory(facts, writes), _exchanged(facts, writes), _pitches(facts), _sizes(facts), _arguments(facts, writes))
     found = {one.wish: one for one in chain.from_iterable(zip_longest(*kinds)) if one is not None}
     return tuple(islice(found.values(), MOST))
 
@@ -64,14 +72,24 @@ def has_lines(facts: Facts) -> bool:
 
 
 def _transfers(facts: Facts) -> Iterator[CallInfo]:
-    """Calls that copy or map memory objects."""
+    """Calls that copy, map or fill memory, which they name by handles or by addresses."""
     for info in facts.trace.calls_made:
-        if info.api == "opencl" and info.does in ("copy", "map") and _memory_words(info):
+        if info.does in ("copy", "map") and _memory_words(info):
+            yield info
+        elif _by_address(info):
             yield info
 
 
 def _memory_words(info: CallInfo) -> list[str]:
     return [name for name, kind in info.fields if kind == "handle:mem"]
+
+
+def _by_address(info: CallInfo) -> bool:
+    """Does it name the two sides of a copy, or what it fills, by addresses? The recorder does not change most copies that a structure
+    describes."""
+    if any(part in info.name for part in STRUCTURED):
+        return False
+    return info.does in ("copy", "fill") and any((name, kind) in info.fields for name in ENDS for kind in ("address", "pointer"))
 
 
 # ---- other memory ----
@@ -103,9 +121,17 @@ def _of_group(facts: Facts, writes: LastWrites, info: CallInfo, group: Group) ->
 
 def _objects(facts: Facts, info: CallInfo, group: Group, side: int) -> list[int]:
     positions = np.array(group.positions)
+    if not _memory_words(info):
+        return [_at_address(facts, position, (READ, WRITE)[side]) for position in group.positions]
     handles = facts.trace.field(info, _memory_words(info)[side], positions)
     found: list[int] = facts.objects.live_at(handles, positions).tolist()
     return found
+
+
+def _at_address(facts: Facts, position: int, how: int) -> int:
+    """The memory that a copy reads or writes; -1: none that is known."""
+    rows = [row for row in facts.ranges.at(position).tolist() if int(facts.ranges.table["how"][row]) == how and facts.ranges.live[row]]
+    return int(facts.ranges.object[rows[0]]) if len(rows) == 1 else -1
 
 
 def _newer(facts: Facts, writes: LastWrites, group: Group, used: list[int], own: frozenset[int]) -> dict[int, int]:
@@ -146,6 +172,8 @@ def _of_memory(facts: Facts, group: Group, others: dict[int, int], used: list[in
 def pairs(facts: Facts, others: dict[int, int]) -> str:
     """ "4>7,7>4": as the recorder counts the objects that the process made."""
     rows = facts.objects.rows_of(*MEMORY)
+    counted = [row for row in facts.objects.rows_of("memory").tolist() if facts.objects.family(row) in COUNTED]
+    rows = rows if len(rows) else np.array(counted, np.int64)
     born = facts.objects.table["born"][rows]
     numbers = {int(row): number for number, row in enumerate(rows[born >= 0][np.argsort(born[born >= 0], kind="stable")], 1)}
     return ",".join(f"{numbers[old]}>{numbers[new]}" for old, new in others.items() if old in numbers and new in numbers)
@@ -158,6 +186,7 @@ def _alike(facts: Facts, obj: int, position: int) -> NDArray[np.int64]:
         return np.zeros(0, np.int64)
     mine = table[obj]
     same = (table["kind"] == mine["kind"]) & (table["size"] == mine["size"]) & (table["owner"] == mine["owner"])
+    same &= table["family"] == mine["family"]
     same &= (table["born"] >= 0) & (table["born"] < position) & (table["gone"] > position)
     same[obj] = False
     rows = np.flatnonzero(same)
@@ -185,15 +214,23 @@ def _exchanged(facts: Facts, writes: LastWrites) -> list[Redirect]:
     ranked = []
     for info in _transfers(facts):
         for group in by_line(facts, info) if _goes_both_ways(info) else []:
-            to = _objects(facts, info, group, 1)
-            if _objects(facts, info, group, 0) != to:
+            to, read = _objects(facts, info, group, 1), _objects(facts, info, group, 0)
+            if read != to and (_memory_words(info) or _on_devices(facts, (*read, *to))):
                 lost = sum(_is_lost(writes, *one) for one in list(zip(to, group.positions, strict=True))[-LOOKED_AT:])
                 ranked.append(((lost == 0, len(to)), Redirect(EXCHANGE, f"{group.name}={group.wish}=exchange", group)))
     return [one for _, one in sorted(ranked, key=lambda row: row[0])]
 
 
+def _on_devices(facts: Facts, memory: tuple[int, ...]) -> bool:
+    """Is all of it memory of devices? What a program keeps in its own memory is compared with, too: a copy that went there the other way
+    could replace what is right by what is wrong."""
+    return all(one >= 0 and facts.objects.family(one) not in HOST_FAMILIES for one in memory)
+
+
 def _goes_both_ways(info: CallInfo) -> bool:
-    """Does it copy between two objects of the same kind?"""
+    """Does it copy between two objects of the same kind, or between any memory?"""
+    if _by_address(info):
+        return bool(info.reads and info.writes and not info.host and info.word("src") is not None and info.word("dst") is not None)
     words = _memory_words(info)
     return len(words) == 2 and words[0].removeprefix("src_") == words[1].removeprefix("dst_")
 
@@ -203,7 +240,7 @@ def _is_lost(writes: LastWrites, obj: int, position: int) -> bool:
     return last != NEVER and last == writes.before(obj, position, by_launch=True)
 
 
-# ---- pitches and arguments ----
+# ---- pitches, sizes and arguments ----
 
 
 def _pitches(facts: Facts) -> list[Redirect]:
@@ -214,6 +251,28 @@ def _pitches(facts: Facts) -> list[Redirect]:
                 wish = f"{group.name}={group.wish}=pitch{one.side}:{one.given}>{one.wanted}"
                 ranked.append((one.rank, Redirect(PITCH, wish, group, one.side, pitch=one)))
     return [one for _, one in sorted(ranked, key=lambda row: row[0])]
+
+
+def _sizes(facts: Facts) -> list[Redirect]:
+    ranked: list[tuple[int, Redirect]] = []
+    for info in filter(_by_address, _transfers(facts)):
+        for group in by_line(facts, info):
+            for one in sizes(facts, info, group.positions):
+                wish = f"{group.name}={group.wish}=size:{one.given}>{one.wanted}"
+                ranked.append((one.rank, Redirect(SIZE, wish, group, size=one)))
+    return [one for _, one in sorted(ranked, key=lambda row: row[0])]
+
+
+def _grids(facts: Facts) -> list[Redirect]:
+    launches, found = facts.launches, []
+    functions = np.where(launches.by_address, facts.kernels.functions(launches.kernel_row), -1)
+    for function in dict.fromkeys(functions[functions >= 0].tolist()):
+        rows = np.flatnonzero(functions == function)
+        for group in groups(facts, launches.position[rows].tolist(), launches.compiled_name(int(rows[0]))):
+            for one in grids(facts, group.positions):
+                wish = f"{group.name}={group.wish}=grid{one.axis}:{one.groups}>{one.wanted}"
+                found.append(Redirect(GRID, wish, group, one.axis, grid=one))
+    return found
 
 
 def _arguments(facts: Facts, writes: LastWrites) -> list[Redirect]:

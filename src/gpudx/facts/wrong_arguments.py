@@ -19,7 +19,7 @@ Alike = Callable[[Facts, int, int], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Argument:
-    """Calls that set an argument of the kernel that the group is named after; `given` and `wanted` are rows of Objects."""
+    """Calls that set an argument of the kernel that the group is named after, or launches of it; `given` and `wanted` are rows of Objects."""
 
     group: Group
     index: int
@@ -30,20 +30,38 @@ class Argument:
 def arguments(facts: Facts, writes: LastWrites, alike: Alike) -> Iterator[Argument]:
     """For each kernel function and argument, the buffers that it may have been meant to be passed; those that fewer calls set first."""
     found: list[Argument] = []
-    given, launched = facts.set_args, facts.launches.arguments.object
-    waiting = [obj for obj in facts.objects.rows_of("buffer", "image").tolist() if obj not in launched and _is_waiting(facts, writes, obj)]
-    functions = facts.kernels.functions(given.kernel_row)
-    passed = facts.objects.live_at(given.value, given.position)
+    given, launched = _given(facts), facts.launches.arguments.object
+    memory = facts.objects.rows_of("buffer", "image", "memory").tolist()
+    waiting = [obj for obj in memory if obj not in launched and _is_waiting(facts, writes, obj)]
+    functions, passed = facts.kernels.functions(given.kernel_row), given.object
     pairs = np.unique(np.stack([functions, given.index])[:, passed >= 0], axis=1).T if waiting else np.zeros((0, 2), np.int64)
     for function, index in pairs.tolist():
         mine = np.flatnonzero((functions == function) & (given.index == index))
         objects = dict(zip(given.position[mine].tolist(), passed[mine].tolist(), strict=True))
         info = facts.kernels.info(int(given.kernel_row[mine[0]]))
-        for group in groups(facts, list(objects), info.name) if info else []:
+        for group in groups(facts, list(objects), info.symbol or info.name) if info else []:
             last = objects[group.positions[-1]]
             near = set(alike(facts, last, group.positions[-1]).tolist()) & set(waiting) if last >= 0 else set()
             found += [Argument(group, index, last, other) for other in sorted(near)]
     yield from sorted(found, key=lambda one: len(one.group.positions))
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What kernels are passed, by the calls that say so."""
+
+    position: NDArray[np.int64]
+    kernel_row: NDArray[np.int64]
+    index: NDArray[np.int64]
+    object: NDArray[np.int64]
+
+
+def _given(facts: Facts) -> _Given:
+    launches, given = facts.launches, facts.set_args
+    if not launches.by_address.any():
+        return _Given(given.position, given.kernel_row, given.index, facts.objects.live_at(given.value, given.position))
+    args = launches.arguments
+    return _Given(launches.position[args.launch], launches.kernel_row[args.launch], args.index, args.object)
 
 
 def _is_waiting(facts: Facts, writes: LastWrites, obj: int) -> bool:

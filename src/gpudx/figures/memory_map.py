@@ -251,7 +251,7 @@ def _where(text: str, offset: int, size: int) -> str:
     if offset < 0:
         return f"{text} is {plural(-offset, 'byte')} before it"
     if offset < size:
-        return f"{text} is {plural(offset, 'byte')} into it"
+        return f"{text} is {plural(offset, 'byte')} into it" if offset else f"{text} is its start"
     return (
         f"{text} is {plural(offset - size, 'byte')} past its end" if offset > size else f"{text} is right past its end"
     )

@@ -11,9 +11,10 @@ from gpudx.detectors import hang
 from gpudx.diagnose import entries
 from gpudx.diagnose.instruments import NOT_CHECKED as INSIDE  # said of plain runs: nothing looked inside kernels
 from gpudx.diagnose.judge import ORDER
-from gpudx.investigate import exchanged, met
+from gpudx.investigate import exchanged, met, races, shared_kernels
 from gpudx.investigate.agreement import GENERAL, agreed, is_unnamed, kernel_of
 from gpudx.investigate.observed import HUNG, PLAIN, observation, observed
+from gpudx.investigate.prediction import REPORTED, STAYS
 from gpudx.investigate.suspects import best_entries
 from gpudx.investigate.uninitialized import CAUSE as READS_FRESH
 from gpudx.investigate.uninitialized import (
@@ -23,11 +24,12 @@ from gpudx.investigate.uninitialized import (
     depends,
     ends_otherwise,
     is_of_shared,
+    reads_back_by_pattern,
     seems_to_depend,
 )
 from gpudx.investigate.which_memory import ruled_out
-from gpudx.lab.experiments import base
-from gpudx.model import Case, Diagnosis, Evidence, Finding, Investigation, Row, Status, Trial
+from gpudx.lab.experiments import base, in_words
+from gpudx.model import Case, Cell, Diagnosis, Evidence, Finding, Investigation, Row, Status, Trial
 from gpudx.model.cause_kinds import WHERE
 from gpudx.report.screen import CHECKS
 from gpudx.text import listed, plural
@@ -37,15 +39,18 @@ def conclude(case: Case, state: Investigation) -> Case:
     """`case` is the first run that failed, or the first run if none did."""
     seen = observed(state.trials)
     told = _diagnosis(state) if state.failure or state.table or state.found else case.diagnosis
-    without_effect = [one for one in told if one.reason == UNCHANGED]
+    without_effect = [one for one in told if one.reason == UNCHANGED or races.is_noted(one)]
     if state.stopped == "no fault found" and without_effect:
         told = tuple(one for one in told if one not in without_effect)
         case = replace(case, findings=tuple(one for one in case.findings if not _is_said_by(one, without_effect)))
-        state = replace(state, reason=_with_note(state.reason, _note(without_effect[0])))
+        notes = tuple(races.note(one) if races.is_noted(one) else _note(one) for one in without_effect)
+        state = replace(state, reason=_with_note(state.reason, " ".join(notes)), notes=notes)
     if case.outcome.failed_itself and not any(one.status in ("confirmed", "likely") for one in told):
         mine = [trial for trial in state.trials if trial.experiment == SHARED_MEMORY and trial.outcome == "reproduced"]
-        notes = dict.fromkeys(trial.note for trial in mine if trial.note)
-        state = replace(state, reason=_with_note(state.reason, " ".join(notes))) if notes else state
+        said = dict.fromkeys(trial.note for trial in mine if trial.note)
+        state = replace(state, reason=_with_note(state.reason, " ".join(said))) if said else state
+        passed = exchanged.undecided(state.trials)
+        state = replace(state, reason=_with_note(state.reason, passed)) if passed else state
     return replace(
         case,
         diagnosis=told,
@@ -102,8 +107,13 @@ def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
         told = [_with_more_time(one, state) for one in told]
     if state.symptom in IF_IT_MATTERS:
         kept = _that_matter if state.symptom == "no failure" else _without_effect
-        told = list(kept(told, state.trials))
-    return tuple(_before_numbers(_earliest_first(sorted(_without_despair(_without_echoes(agreed(told)), state.trials), key=_rank))))
+        told = [_of_race(one, state) for one in kept(told, state.trials)]
+    ranked = _before_numbers(_earliest_first(sorted(_without_despair(_without_echoes(agreed(told)), state.trials), key=_rank)))
+    return tuple(shared_kernels.before_followers(ranked, state))
+
+
+def _of_race(entry: Diagnosis, state: Investigation) -> Diagnosis:
+    return races.that_matters(entry, state) if state.symptom == "no failure" else races.with_order(entry, state)
 
 
 def _before_numbers(ranked: list[Diagnosis]) -> list[Diagnosis]:
@@ -183,6 +193,13 @@ UNCHANGED = (
 )
 
 
+SAME = "What the program printed and returned was the same whatever fresh memory held."
+READ_BACK = (
+    "What the program read back from the device changes with what fresh memory holds, and with nothing else between these runs; it failed "
+    "in the same way each time, so it is not shown that it fails because of this."
+)
+
+
 NOT_SHOWN = (
     "The kernel reported the read; runs with other undefined values do not show that anything depends on it, so the value may be one that "
     "the kernel does not use."
@@ -215,13 +232,16 @@ def _that_matter(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator
 
 def _without_effect(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator[Diagnosis]:
     """A program that failed: the read is confirmed if the outcome depends on it, likely as long as no runs say so, and no cause where they
-    say that it does not."""
+    say that it does not. A program that only says whether its results are right may say the same of all wrong ones: if what it reads back
+    depends on the read, it stays likely."""
     poisoned = observed(trials).get(POISONED)
     for one in told:
         if is_of_shared(one) or one.cause != READS_FRESH or one.status != "confirmed" or depends(trials):
             yield one
+        elif poisoned is not None and poisoned.looks_alike and reads_back_by_pattern(trials):
+            yield replace(one, status="likely", reason=READ_BACK, observed=False)  # what a change of the program shows says more
         elif poisoned is not None and poisoned.looks_alike:
-            yield replace(one, status="inconclusive", reason=UNCHANGED)
+            yield replace(one, status="inconclusive", reason=SAME)
         else:
             yield replace(one, status="likely", reason=FEW_RUNS if seems_to_depend(trials) else UNDECIDED)
 
@@ -292,35 +312,31 @@ def _judged(state: Investigation, entries: dict[str, Diagnosis]) -> Iterator[Dia
             yield _entry(row, entry or _rival(row))
 
 
-ENOUGH_EVIDENCE = 2
-AS_PREDICTED = ", as predicted"
-REPORTED = "the tool reported it"  # prediction.py
-STAYS = f"it still fails{AS_PREDICTED}"
+def _said_by(row: Row, weight: str) -> Iterator[tuple[Cell, Evidence]]:
+    for cell in row.cells:
+        if cell.weight != weight:
+            continue
+        seen = f"{in_words(cell.experiment)}: {cell.observed}"
+        if weight == "against":
+            yield cell, Evidence(f'{seen}, {cell.why}; this cause predicts "{cell.expects}"')
+        elif cell.why == REPORTED:
+            yield cell, Evidence(f"{in_words(cell.experiment)} showed it: {cell.observed}")
+        else:
+            why = "" if cell.why == STAYS else f", {cell.why}"
+            yield cell, Evidence(f"{seen}{why}, as this cause predicts")
 
 
 def _entry(row: Row, entry: Diagnosis) -> Diagnosis:
-    for_, against = (tuple(_evidence(row, weight)) for weight in ("for", "against"))
+    for_, against = (tuple(_said_by(row, weight)) for weight in ("for", "against"))
     counted, not_counted = (against, for_) if row.status == "refuted" else (for_, against)
-    telling = [one for one in counted if not one.text.endswith(STAYS)]  # that it stays under other conditions says little
-    others = [one for one in counted if one not in telling] if len(telling) + len(entry.evidence) < ENOUGH_EVIDENCE else []
+    telling = [one for cell, one in counted if cell.why != STAYS]  # that it stays under other conditions says little
     return replace(
         entry,
         status=row.status,
         reason=row.reason,
-        evidence=(*telling, *entry.evidence, *others),
-        not_counted=(*entry.not_counted, *not_counted),
+        evidence=(*telling, *entry.evidence, *(() if telling or entry.evidence else (one for _, one in counted))),
+        not_counted=(*entry.not_counted, *(one for _, one in not_counted)),
     )
-
-
-def _evidence(row: Row, weight: str) -> Iterator[Evidence]:
-    for cell in row.cells:
-        if cell.weight == weight:
-            if weight == "for" and cell.why == REPORTED:
-                yield Evidence(f"the experiment `{cell.experiment}` showed it: {cell.observed}")
-                continue
-            seen = f"{cell.experiment}: {cell.observed}, {cell.why}"
-            expected = f'; this cause predicts "{cell.expects}"' if weight == "against" else AS_PREDICTED
-            yield Evidence(seen + expected)
 
 
 def _rival(row: Row) -> Diagnosis:

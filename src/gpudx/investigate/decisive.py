@@ -11,7 +11,7 @@ from dataclasses import replace
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
-from gpudx.investigate import exchanged, met, ordered, uninitialized, unset_variables, which_memory, widened
+from gpudx.investigate import exchanged, met, ordered, races, shared_kernels, uninitialized, unset_variables, which_memory, widened
 from gpudx.investigate.agreement import agreed, is_unnamed
 from gpudx.investigate.observed import HUNG, hangs_sometimes, observed
 from gpudx.investigate.plans import (
@@ -33,6 +33,7 @@ from gpudx.investigate.plans import (
     POISON,
     RACES,
     REDIRECTED,
+    REVERSED,
     SCALED,
     SERIALISED,
     SHARED_AGAIN,
@@ -50,6 +51,7 @@ from gpudx.model.cause_kinds import PROGRAM, WHERE
 from gpudx.model.investigation import NOT_CUDA
 
 TWICE = 2
+SHORT_S = 5.0
 REPEAT = 2  # plain runs of a fault that the record settles: the second says whether it repeats
 DEVICE_ERROR = "device-error-reported"
 BESIDE = (DEVICE_ERROR, "ignored-error", "runtime-error")
@@ -177,13 +179,15 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
         return FAILS_TOO
     if state.symptom == "hang" and any(t.experiment == LOOPS and t.shown for t in state.trials):
         return None  # the loop is known; other instruments would wait for it
+    if turns := shared_kernels.next_run(state, runnable):
+        return Step(turns.experiment, turns.why, turns.runs)
     if answered(state):
-        if _reads_fresh_memory(state):  # whether that matters is another question
-            step = _open_step(POISON, state, runnable)
-            if step is not None or not _is_without_consequence(state):
+        if questions := _questions(state):
+            step = next(filter(None, (_open_step(one, state, runnable) for one in questions)), None)
+            if step is not None or not all(_is_without_consequence(one, state) for one in questions):
                 return step
         elif not _is_vague(state):
-            return None
+            return _open_step(REVERSED, state, runnable) if _is_short(state) else None
         else:
             plan = [step for step in plan if step.experiment in PRECISE]
     elif is_steady(state) and _seen_but_untestable(state):
@@ -212,17 +216,27 @@ def _is_named(state: Investigation) -> bool:
     return any(one.status in ("confirmed", "likely") and _is_cause(one) for one in (*state.before, *state.found))
 
 
-def _reads_fresh_memory(state: Investigation) -> bool:
-    """Does a program that the device stops nowhere read memory that nothing wrote, and is that all that was found?"""
+def _questions(state: Investigation) -> list[Step]:
+    """Where all that was found may be without consequence: what decides whether it matters. A program that the device stops nowhere may
+    read memory that nothing wrote and not use it, and one that passes may have a race in which either access can come first."""
     found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
-    of_global = [one.cause == uninitialized.CAUSE and not uninitialized.is_of_shared(one) for one in found]
-    return state.symptom in uninitialized.IF_IT_MATTERS and all(of_global)
+    fresh = [one.cause == uninitialized.CAUSE and not uninitialized.is_of_shared(one) for one in found]
+    order = [state.symptom == "no failure" and races.is_of_order(one) for one in found]
+    may_not = state.symptom in uninitialized.IF_IT_MATTERS and all(map(any, zip(fresh, order, strict=True)))
+    return [step for step, one in ((POISON, fresh), (REVERSED, order)) if any(one)] if may_not else []
 
 
-def _is_without_consequence(state: Investigation) -> bool:
-    """Did the program do the same whatever fresh memory held? Then what it read of it is no cause, and others are looked for."""
+def _is_without_consequence(question: Step, state: Investigation) -> bool:
+    """Did the program do the same whatever fresh memory held, or in whichever order work-items ran? Then other causes are looked for."""
+    if question is REVERSED:
+        return races.is_without_consequence(state)
     poisoned = observed(state.trials).get(POISONED)
     return poisoned is not None and poisoned.looks_alike
+
+
+def _is_short(state: Investigation) -> bool:
+    """Does a run take so little that one which only adds to the evidence costs nothing?"""
+    return all(trial.seconds < SHORT_S for trial in state.trials if trial.experiment == "recorded")
 
 
 PRECISE = ("memcheck", "dump", WHICH_BUFFER.experiment, "fenced-dump", "low-fenced-dump", "checked")
@@ -239,6 +253,9 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
         only = {RACES: ordered.EDGE, USED_EARLY: ordered.TRANSFERS}.get(step)
         wanted = ordered.next_run(state.trials, [name for name in runnable if only in (None, base(name))])
         return Step(wanted.experiment, wanted.why, wanted.runs) if wanted else None
+    if step is REVERSED:
+        order = races.next_run(state, runnable)
+        return Step(order.experiment, order.why, order.runs) if order else None
     if step is ORDER_FIRST:
         return _order_first(state, runnable)
     if step is LONGER and not (_was_stopped_early(state) and may_be_slow(state)):
@@ -335,8 +352,9 @@ SEES = {
 
 def clean(state: Investigation) -> str:
     """What every instrument that looked found nothing wrong with, and what was not checked."""
-    ran = {trial.experiment for trial in state.trials if trial.outcome in ("passed", "reproduced") and not trial.shown}
-    seen = [what for name, what in SEES.items() if name in ran]
+    ran = {trial.experiment for trial in state.trials if trial.outcome in ("passed", "reproduced")}
+    showed = {trial.experiment for trial in state.trials if trial.shown}
+    seen = [what for name, what in SEES.items() if name in ran - showed]
     useless = {name for name, why in state.not_run if why == NOT_CUDA}
     left = [what for name, what in SEES.items() if name not in ran | useless]
     checked = f"Checked without a finding: {'; '.join(seen)}." if seen else "No instrument could check it."

@@ -12,7 +12,7 @@ from gpudx.facts.kernel_sources import kernels_of_launches
 from gpudx.investigate.observed import Observed
 from gpudx.kernel_checks.word_changes import Change, changes
 from gpudx.model import Access, Diagnosis, Evidence, Guilty
-from gpudx.text import listed, plural
+from gpudx.text import listed
 
 CAUSE = "wrong-expression"
 REASON = (
@@ -39,8 +39,8 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         guilty=Guilty.at(site, None),
         victim=None,
         evidence=(
-            Evidence(f"with `{edit.after}`: {plural(one.rate.runs, 'run')}, no failure"),
-            Evidence(f"as it is: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
+            Evidence(f"with `{edit.after}`: {one.failed}"),
+            Evidence(f"as it is: {plain.failed}"),
         ),
         refutes_if=cause.refutes_if,
         fix=(f"Check {line}: with `{edit.after}` instead of `{_short(edit.before)}` the program passes its own check.",),

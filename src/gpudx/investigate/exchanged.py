@@ -18,14 +18,17 @@ from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.ordered import LEVEL, Wanted
 from gpudx.investigate.prediction import TWICE, passes_needed
 from gpudx.lab.experiments import VARIANT, base
+from gpudx.lab.experiments.exchanged import pair as swapped_pair
 from gpudx.model import Diagnosis, Evidence, Guilty, Trial
 from gpudx.text import plural
 
 EXPERIMENT, SCALED, REDIRECTED, NUMBER, EDITED = "exchanged", "scaled-offset", "redirected", "other-number", "edited-kernel"
 CAUSE = "argument-order"
-MOST_TOLD = 2  # other pairs
+MOST_PAIRS = 2  # others with which it passes as well, that are shown
 LEAST, WORTH_S = 3, 120.0  # variants of one experiment; time for all of them
+MOST_TOLD = 2  # changes with which it passed; one that passes with more does not check them
 CONTROLS = 30  # further variants, once one passes
+NUMBERS = 10  # that are tried once it passes with arguments swapped
 MOST_PLACES, MOST_PASSES = 1, 3  # that a check of results which means something accepts
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
 WHY = {
@@ -36,15 +39,20 @@ WHY = {
     NUMBER: "whether a kernel is passed a wrong number",
     EDITED: "whether a word in a kernel is wrong",
 }
+EXPLAINED = (other_number.CAUSE, redirected.ROUNDED_DOWN, redirected.ELEMENTS, redirected.PITCH, redirected.HOST_PITCH, scaled.CAUSE)
+UNCHECKED = "The program prints nothing about a failed check, so its status may be a result of its own."
 AGAIN = "whether it still fails without the change"
 
 
 def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str = EXPERIMENT) -> Wanted | None:
-    """Each variant once; one that passes again, and then a plain run, which has to fail again."""
+    """Each variant once; one that passes again at once, and then a plain run, which has to fail again."""
     seen = observed(trials)
     if not _fails_always(seen[PLAIN]):
         return None
     names = _names(runnable, experiment, seen[PLAIN])
+    once = (name for name in (*names, *_names(runnable, REDIRECTED, seen[PLAIN])) if name in seen and _passed_once(seen[name]))
+    if (name := next(once, None)) is not None:
+        return Wanted(name, TWICE, WHY[base(name)])
     if experiment == REDIRECTED and (untried := _untried(names, seen)):
         return untried
     for name in names:
@@ -53,7 +61,7 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str
             return Wanted(name, 1, WHY[experiment])
         if not _passes(one):
             continue
-        if untried := _untried(_names(runnable, REDIRECTED, seen[PLAIN]), seen) or _control(name, names, seen):
+        if untried := _untried(_names(runnable, REDIRECTED, seen[PLAIN]), seen) or _control(name, names, runnable, seen):
             return untried
         if is_weak(experiment, seen):
             return None
@@ -79,20 +87,34 @@ def _untried(names: Sequence[str], seen: Mapping[str, Observed]) -> Wanted | Non
     return Wanted(name, 1, WHY[base(name)]) if name else None
 
 
-def _control(passed: str, names: Sequence[str], seen: Mapping[str, Observed]) -> Wanted | None:
-    """Of numbers and words, the next ones too: a program that ends well with many of them checks nothing that they change. Of arguments,
-    another two may be meant."""
+def _control(passed: str, names: Sequence[str], runnable: Collection[str], seen: Mapping[str, Observed]) -> Wanted | None:
+    """Of numbers and words, the next ones too: a program that ends well with many of them checks nothing that they change. Of swapped
+    arguments, another two may be meant, and one that ends well with other numbers as well checks neither."""
     if base(passed) not in (NUMBER, EDITED, EXPERIMENT):
         return None
     at = names.index(passed) + 1
-    return _untried(names[at : at + CONTROLS], seen)
+    numbers = _names(runnable, NUMBER, seen[PLAIN])[:NUMBERS] if base(passed) == EXPERIMENT else []
+    return _untried([*names[at : at + CONTROLS], *numbers], seen)
 
 
 def is_weak(experiment: str, seen: Mapping[str, Observed]) -> bool:
     """Does the program pass with changes in several places, or with many in one? Then its status is a result, not a check of results."""
+    if experiment == EXPERIMENT:
+        return _passes_with_a_number(seen)
     passing = [(base(name), one.trials[-1].note) for name, one in seen.items() if base(name) in (NUMBER, EDITED) and _passes(one)]
     places = {note.rsplit(":", 2)[0] if kind == NUMBER else note.partition(":")[0] for kind, note in passing}
     return experiment in (NUMBER, EDITED) and (len(places) > MOST_PLACES or len(passing) > MOST_PASSES)
+
+
+def _passing(experiment: str, seen: Mapping[str, Observed]) -> list[str]:
+    return [one.trials[-1].note for name, one in seen.items() if base(name) == experiment and _passes(one)]
+
+
+def _passes_with_a_number(seen: Mapping[str, Observed]) -> bool:
+    """Does it also pass with another number in the place of one that is not among the arguments that were swapped?"""
+    swapped = [swapped_pair(note) for note in _passing(EXPERIMENT, seen)]
+    mine = {(kernel, index) for kernel, *pair in swapped for index in pair}
+    return bool({tuple(note.rsplit(":", 3)[:2]) for note in _passing(NUMBER, seen)} - mine)
 
 
 def _most(plain: Observed) -> int:
@@ -113,6 +135,23 @@ def _passes(one: Observed) -> bool:
     return bool(one.trials) and all(trial.outcome == "passed" for trial in one.trials)
 
 
+def _passed_once(one: Observed) -> bool:
+    """One pass may be chance; a second one follows at once, before other changes use up the time."""
+    return len(one.trials) == 1 and _passes(one)
+
+
+def undecided(trials: Sequence[Trial]) -> str:
+    """A sentence about the changes with which the program passed, where the runs did not suffice to believe one. "" if there is none, or if
+    the program passes with changes that have nothing to do with each other."""
+    seen = observed(trials)
+    passing = [one for name, one in seen.items() if base(name) in FOUND and _passes(one) and not is_weak(base(name), seen)]
+    told = {one.trials[-1].change: one for one in passing if one.trials[-1].change}
+    if not told or len(told) > MOST_TOLD or not _fails_always(seen[PLAIN]):
+        return ""
+    parts = [f"with {change} ({plural(one.rate.runs, 'run')})" for change, one in told.items()]
+    return f"It passed {' and '.join(parts)}."
+
+
 def decided(one: Observed, plain: Observed) -> bool:
     """Did the failure go with the exchange, and come back without it?"""
     enough = plain.rate.runs >= ENOUGH and _fails_always(plain) and plain.after(one).rate.failures >= TWICE
@@ -120,8 +159,9 @@ def decided(one: Observed, plain: Observed) -> bool:
     return enough and same and _passes(one) and one.rate.runs >= _needed(plain)
 
 
-def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | None:
-    """Once it is decided. `processes` are of the plain run that completed the decision."""
+def entry(trials: Sequence[Trial], processes: Sequence[Facts], *, is_checked: bool = True) -> Diagnosis | None:
+    """Once it is decided. `processes` are of the plain run that completed the decision; `is_checked`: it is known that the program fails
+    because of its results."""
     seen = observed(trials)
     for name, one in seen.items():
         found = FOUND.get(base(name))
@@ -129,34 +169,44 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | No
             rivals = {other.trials[-1].note for key, other in seen.items() if base(key) == REDIRECTED and _passes(other)}
             told = ((facts, found(facts, one, seen[PLAIN])) for facts in processes)
             beside = ((facts, redirected.beside(facts, entry, one, rivals)) for facts, entry in told if entry)
-            return next((_beside(facts, entry, one, seen) if base(name) == EXPERIMENT else entry for facts, entry in beside), None)
+            found_one = next((_beside(facts, entry, one, seen) if base(name) == EXPERIMENT else entry for facts, entry in beside), None)
+            return found_one if is_checked or found_one is None else _unchecked(found_one)
     return None
+
+
+def _unchecked(entry: Diagnosis) -> Diagnosis | None:
+    """What is left of it where the program's status may be a result of its own, such as "three were rejected": any number of changes may
+    turn that into success. One that the numbers of the run explain stays; one that nothing in the run suggests says nothing."""
+    if entry.status != "confirmed" or entry.cause == CAUSE:
+        return None
+    return entry if entry.cause in EXPLAINED else replace(entry, status="likely", reason=f"{entry.reason} {UNCHECKED}")
 
 
 def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
     pair = _pair(facts, one.trials[-1].note)
     if pair is None:
         return None
-    row = pair.launches[0]
-    cause, site = every_cause()[CAUSE], facts.sites.at(int(facts.launches.position[row]), argument=pair.first)
-    given = {int(value["index"]): value for value in facts.launches.values(row)}
+    launches, row = facts.launches, pair.launches[0]
+    kernel = launches.name(row)
+    cause, site = every_cause()[CAUSE], facts.sites.at(int(launches.position[row]), argument=pair.first)
+    given = {int(value["index"]): value for value in launches.values(row)}
     a, b = (_label(given[index], index) for index in (pair.first, pair.second))
     return Diagnosis(
         cause=CAUSE,
-        status="confirmed",
+        status="likely" if any(_is_zero(given[n]) for n in (pair.first, pair.second)) else "confirmed",
         summary=(
-            f"Arguments {a} and {b} of kernel {pair.kernel} are swapped{_where(pair)}: the program fails every time, and passes when the two are "
+            f"Arguments {a} and {b} of kernel {kernel} are swapped{_where(pair)}: the program fails every time, and passes when the two are "
             "swapped back."
         ),
-        guilty=replace(Guilty.at(site, allocation_of(facts, int(given[pair.first]["object"]))), kernel=pair.kernel),
+        guilty=replace(Guilty.at(site, allocation_of(facts, int(given[pair.first]["object"]))), kernel=kernel),
         victim=None,
         evidence=(
-            Evidence(f"with arguments {pair.first} and {pair.second} swapped: {plural(one.rate.runs, 'run')}, no failure"),
-            Evidence(f"as they are: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
+            Evidence(f"with arguments {pair.first} and {pair.second} swapped: {one.failed}"),
+            Evidence(f"as they are: {plain.failed}"),
             *(Evidence(f"argument {_label(given[n], n)} is {_value(facts, given[n])}") for n in (pair.first, pair.second)),
         ),
         refutes_if=cause.refutes_if,
-        fix=(f"Swap arguments {a} and {b} where they are set.",),
+        fix=(f"Swap arguments {a} and {b} {'in the launch' if launches.by_address[row] else 'where they are set'}.",),
         reason="The failure is gone in every run in which these two arguments are swapped, and comes back otherwise.",
         observed=True,
         root=None if pair.frames else setter(facts, row, pair.first),
@@ -174,10 +224,10 @@ def _beside(facts: Facts, entry: Diagnosis, one: Observed, seen: Mapping[str, Ob
     if mine is None or not others:
         return entry
     told = []
-    for other in others[:MOST_TOLD]:
+    for other in others[:MOST_PAIRS]:
         given = {int(value["index"]): value for value in facts.launches.values(other.launches[0])}
         a, b = (_label(given[index], index) for index in (other.first, other.second))
-        told.append(Evidence(f"it also passes with arguments {a} and {b} of kernel {other.kernel} swapped{_where(other)}"))
+        told.append(Evidence(f"it also passes with arguments {a} and {b} of kernel {facts.launches.name(other.launches[0])} swapped{_where(other)}"))
     alike = all(set(other.launches) & set(mine.launches) for other in others)
     status, reason = (entry.status, entry.reason) if alike else ("likely", redirected.NOT_ALONE)
     return replace(entry, status=status, reason=reason, evidence=(*entry.evidence[:2], *told, *entry.evidence[2:]))
@@ -196,6 +246,11 @@ FOUND = {
     NUMBER: other_number.diagnosis,
     EDITED: edited_kernel.diagnosis,
 }
+
+
+def _is_zero(value: dict[str, object]) -> bool:
+    """A number of elements in the place of a zero, or the other way: one of the two runs may just do nothing."""
+    return int(str(value["object"])) < 0 and not any(bytes(value["bytes"]))  # type: ignore[call-overload]
 
 
 def _label(value: dict[str, object], index: int) -> str:

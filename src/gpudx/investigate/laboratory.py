@@ -27,7 +27,9 @@ from gpudx.investigate import (
     exchanged,
     freed_early,
     ordered,
+    races,
     same_failure,
+    shared_kernels,
     standstill,
     uninitialized,
     unset_variables,
@@ -36,7 +38,7 @@ from gpudx.investigate import (
 )
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.investigate.observed import HUNG
-from gpudx.investigate.one_run import SHORTEST_S, Job, Made, learn, make, with_learned
+from gpudx.investigate.one_run import SHORTEST_S, Job, Made, learn, make, reports_check, with_learned
 from gpudx.lab import at_sites, criteria, edited, trials
 from gpudx.lab.experiments import (
     PLAIN,
@@ -61,7 +63,8 @@ SIMULATED = "oclgrind"
 REFUSALS = "runtime-errors"  # looks for calls that the runtime refuses without a driver's call
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
-LEAST_TRY_S, OF_A_TRY = 6.0, 4  # the same of a run with a change: its kernels are compiled again
+PATIENCE_WITH_CHANGE = 5  # the same of a changed program
+LEAST_OF_CHANGE_S = 4.0
 UNCHANGED = f"{exchanged.EDITED}{VARIANT}{edited.NONE}"
 DOUBTFUL: OutcomeName = "reproduced"  # of a run that ended well with a change, but not with results
 INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
@@ -201,14 +204,19 @@ class Laboratory:
         job = self.job(experiment, state)
         made = self.make(job, self.folder / name, state)
         case = _counted(made.case, experiment, self.folder / name)
-        is_try = base(experiment) in exchanged.FOUND
-        if not is_try and (not made.looks_inside or not (made.hung or self.ends)):  # one that an instrument slowed down is better than none
+        module = every()[base(experiment)]
+        other = _is_of_another_program(module)  # how long that takes says nothing of this one
+        if not other and (not made.looks_inside or not (made.hung or self.ends)):  # slowed down by an instrument is better than none
             self._learn_patience(made.duration_s, made.quiet_s)
-        self.ends = self.ends or not (is_try or made.looks_inside or made.hung)
+        self.ends = self.ends or not (other or made.looks_inside or made.hung)
         if experiment == PLAIN:
             self.context = with_learned(self.context, made.learned)
         trial = replace(trial_of(case, experiment, name, state, made.idle), output=made.output, fresh=made.fresh)
-        if trial.outcome == "passed" and _is_of_another_program(every()[base(experiment)]) and (why := self._no_pass(made, name)):
+        if base(experiment) == races.ID:
+            trial = races.compared(trial, state, self.folder, job.context)
+        if hasattr(module, "changed"):
+            trial = replace(trial, change=module.changed(job.context))
+        if trial.outcome == "passed" and other and (why := self._no_pass(made, name)):
             trial = replace(trial, outcome=DOUBTFUL, note=trial.note or why)
         if experiment == UNCHANGED:
             trial = self._control(trial, made)
@@ -226,7 +234,6 @@ class Laboratory:
             case, trial = _with_entry(entry, case, trial, made.facts)
         case, trial = _with_entry(which_memory.named(state, trial, made.facts), case, trial, made.facts)
         case, trial = _with_entry(freed_early.entry(state.trials, trial, case), case, trial, made.facts)
-        module = every()[base(experiment)]
         return case, trial if made.idle else at_sites.counted(trial, case, module, job.context, state), made
 
     def _control(self, trial: Trial, made: Made) -> Trial:
@@ -255,14 +262,13 @@ class Laboratory:
             turn=sum(t.experiment == experiment for t in state.trials),
             variant=experiment.partition(VARIANT)[2],
         )
-        is_try = base(experiment) in exchanged.FOUND and experiment != UNCHANGED
         return Job(
             experiment,
             context,
             launch=_faulting_launch(state),
             stacks=_wants_lines(context, experiment, state),
-            patience_s=self._longer() if _asks_for_time(experiment, state) else self._patience(is_try),
-            inside_s=self.context.how.timeout or max(self._patience(), INSTRUMENT_PATIENCE_S),
+            patience_s=self._longer() if _asks_for_time(experiment, state) else self._patience(experiment),
+            inside_s=self.context.how.timeout or max(self._patience(experiment), INSTRUMENT_PATIENCE_S),
             still_s=self._stillness(experiment, state),
             left_s=self.budget_s - self.elapsed(),
             is_first=not state.trials,
@@ -273,14 +279,16 @@ class Laboratory:
         """Make a run, in `folder`."""
         return make(job, folder)
 
-    def _patience(self, is_try: bool = False) -> float:
-        """After so many seconds a run hangs. Before a run has ended by itself, only the user can say. A change that is tried may make a
-        loop endless: then the others wait for it."""
+    def _patience(self, experiment: str = PLAIN) -> float:
+        """After so many seconds a run hangs. Before a run has ended by itself, only the user can say. A changed program that takes much
+        longer than the program itself does not pass: it gets little."""
         given = self.context.how.timeout
         if given:
             return given
-        if is_try and self.longest:
-            return max(LEAST_TRY_S, OF_A_TRY * self.longest)
+        module = every()[base(experiment)]
+        if self.longest and experiment != UNCHANGED and getattr(module, "CHANGES_PROGRAM", False):
+            least = LEAST_PATIENCE_S if getattr(module, "EDITS_KERNELS", False) else LEAST_OF_CHANGE_S
+            return max(least, PATIENCE_WITH_CHANGE * self.longest)
         first = max(LEAST_PATIENCE_S, FIRST_PATIENCE * self.budget_s)
         return max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else first
 
@@ -393,7 +401,8 @@ def _faulting_launch(state: Investigation) -> int | None:
 def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
     """Once the runs show that a missing order is the cause: the case of the plain run that completes them, which says so."""
     trials = (*state.trials, trial)
-    found = ordered.entry(trials, case, facts) or exchanged.entry(trials, facts) or which_memory.entry(state, trial, case, facts)
+    changed = exchanged.entry(trials, facts, is_checked=state.asked.judges or reports_check(case))
+    found = shared_kernels.entry(trials, case) or ordered.entry(trials, case, facts) or changed or which_memory.entry(state, trial, case, facts)
     return _with_entry(found, case, trial, facts)
 
 

@@ -6,7 +6,7 @@ whoever runs experiments; tests have one with known probabilities and no process
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -173,7 +173,15 @@ def with_run(state: Investigation, result: Result) -> Investigation:
         or (one.cause in known and _only_adds_the_line(one, known[one.cause]))
     ]
     before = tuple(with_callers(one, result.diagnosis) for one in state.before)
+    if result.trial.experiment == PLAIN and result.trial.outcome == "reproduced":
+        before = tuple(_confirmed_by(result.diagnosis, one) for one in before)
     return replace(state, before=before, found=(*state.found, *new))
+
+
+def _confirmed_by(diagnosis: Sequence[Diagnosis], known: Diagnosis) -> Diagnosis:
+    """What the first run's record made likely, and another plain run's record confirms: it crashed elsewhere, say, where that is certain."""
+    firm = next((one for one in diagnosis if one.cause == known.cause and one.status == "confirmed"), None)
+    return firm if firm is not None and known.status == "likely" else known
 
 
 def _ends_by_itself(trial: Trial) -> bool:
@@ -353,10 +361,10 @@ def _reason(state: Investigation, stopped: Stop) -> str:
     plain = observed(state.trials)[PLAIN]
     rate = _how_often(state, plain)
     comes_and_goes = 0 < plain.rate.failures < plain.rate.runs
-    fits = f" (failure rate: {plain.range}, 95 % interval)" if plain.rate.runs >= ENOUGH_FOR_A_RATE and comes_and_goes else ""
+    fits = f" (failure rate: {plain.range}, 95% interval)" if plain.rate.runs >= ENOUGH_FOR_A_RATE and comes_and_goes else ""
     ended = "The plain run" if plain.rate.runs == 1 else f"All {plain.rate.runs:,} plain runs"
     stopped_early = f", and {plain.counts['timeout']:,} more did not end" if plain.counts["timeout"] else ""
-    judged = state.asked.check or state.asked.compare or state.asked.expect
+    judged = state.asked.judges
     unjudged = "" if judged else f"; whether {'its' if plain.rate.runs == 1 else 'their'} output is right was not checked"
     passed = f"{ended} {'passed' if judged else 'exited with status 0'}{stopped_early}{unjudged}"
     if stopped == "no fault found":

@@ -11,6 +11,7 @@ from gpudx.lab.experiments import against
 from gpudx.lab.poisoned import UNLIKE
 from gpudx.model import Observation, Trial
 from gpudx.model.rates import Interval, Rate
+from gpudx.text import plural
 
 PLAIN = "recorded"  # the experiment that all others are compared with
 SAYS = ("reproduced", "passed")  # outcomes that count for the rate
@@ -87,6 +88,11 @@ class Observed:
         rate = f"{self.rate.failures} of {self.rate.runs} failed" if self.rate.runs else ""
         rest = [f"{count} {name}" for name, count in self.silent.items()]
         return ", ".join(filter(None, [rate, *rest])) or "not run"
+
+    @property
+    def failed(self) -> str:
+        """ "3 of 5 runs failed"."""
+        return f"{self.rate.failures:,} of {plural(self.rate.runs, 'run')} failed"
 
     @property
     def range(self) -> str:

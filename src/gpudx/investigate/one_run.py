@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from gpudx import pipeline
 from gpudx.facts import Facts, copy_offsets, exchangeable, other_numbers, redirects, transfers
 from gpudx.facts.allocated import freed_before
-from gpudx.facts.kernel_sources import kernels_of_launches, of_launches
+from gpudx.facts.kernel_sources import kernels_of_launches, launched, of_launches
 from gpudx.facts.parts import can_be_apart
 from gpudx.facts.read_back import read_back
-from gpudx.investigate import standstill, which_memory
+from gpudx.investigate import redirected, standstill, which_memory
 from gpudx.investigate.loop import OutOfTime
+from gpudx.kernel_checks.opposite_order import Launched
 from gpudx.kernel_checks.word_changes import Change, changes
 from gpudx.lab import at_sites, criteria
 from gpudx.lab.experiments import PLAIN, Context, Seen, base, every
@@ -70,6 +71,7 @@ class Learned:
     offsets: tuple[str, ...]
     exchanges: tuple[str, ...]
     redirects: tuple[str, ...]
+    redirected: tuple[str, ...]
     has_lines: bool
     numbers: tuple[str, ...]
     edits: tuple[Change, ...]
@@ -77,6 +79,7 @@ class Learned:
     frees: bool
     on_host: bool
     sources: tuple[tuple[str, str], ...]
+    launched: tuple[Launched, ...]
     suspected: frozenset[str]
     candidates: tuple[int, ...]
     back: ReadBack | None
@@ -148,7 +151,7 @@ def make(job: Job, folder: Path) -> Made:
 
 
 FAILED_CHECK = re.compile(
-    r"mismatch|differ|wrong|incorrect|fail|error|assert|invalid|unequal|not equal|\bbad\b|expect|\bbroken\b|\bNG\b", re.IGNORECASE
+    r"mismatch|differ|wrong|incorrect|fail|error|assert|invalid|unequal|not equal|!=|should be|\bbad\b|expect|\bbroken\b|\bNG\b", re.IGNORECASE
 )
 NOTHING = re.compile(r"\b(?:0|no|zero|without)\s+\w*\s*(?:mismatch|differ|wrong|incorrect|fail|error|bad|unexpected)\w*", re.IGNORECASE)
 
@@ -156,8 +159,13 @@ NOTHING = re.compile(r"\b(?:0|no|zero|without)\s+\w*\s*(?:mismatch|differ|wrong|
 def checks_results(case: Case) -> bool:
     """Does the program end so because it looked at its results? A status of its own may be one: three records rejected. What the user calls
     wrong is."""
+    return reports_check(case) or (case.outcome.kind == "exit" and case.outcome.exit_code == 1)
+
+
+def reports_check(case: Case) -> bool:
+    """Does the program say that a check of results failed? It ends by a signal, as an assertion does, or its last complaint says so."""
     outcome = case.outcome
-    if outcome.kind == "signal" or (outcome.kind == "exit" and outcome.exit_code in (0, 1)):
+    if outcome.kind == "signal" or (outcome.kind == "exit" and outcome.exit_code == 0):
         return True
     return outcome.kind == "exit" and bool(FAILED_CHECK.search(NOTHING.sub("", outcome.said)))
 
@@ -173,7 +181,7 @@ def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
         frameworks=_frameworks(traces),
         threads=threads,
         devices=devices,
-        launches=sum(process.launches for process in case.processes),
+        launches=sum(len(one.launches) + len(one.graphs.position) for one in facts),
         parts=_has_parts(facts),
         pair=at_sites.first_pair(case),
         edges=at_sites.edges(case),
@@ -181,6 +189,7 @@ def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
         offsets=next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
         exchanges=next(filter(None, map(exchangeable.wishes, failing)), ()),
         redirects=next(filter(None, map(redirects.wishes, failing)), ()),
+        redirected=next(filter(None, map(redirected.words, failing)), ()),
         has_lines=bool(failing) and all(map(redirects.has_lines, failing)),
         numbers=next(filter(None, (one.wishes for one in map(other_numbers.OtherNumbers, failing))), ()),
         edits=next(filter(None, map(changes, map(kernels_of_launches, failing))), ()),
@@ -188,6 +197,7 @@ def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
         frees=any(map(_frees, facts)),
         on_host=any(one.objects.on_host.any() for one in facts),
         sources=tuple(dict.fromkeys(one for process in facts for one in of_launches(process))),
+        launched=tuple(dict.fromkeys(one for process in facts for one in launched(process))),
         suspected=frozenset(one.cause for one in case.diagnosis if one.status == "likely"),
         candidates=tuple(one.nth for _, one in which_memory.candidates(case.diagnosis, facts)) if threads <= 1 else (),
         back=read_back(facts) if failing else None,
@@ -197,13 +207,14 @@ def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
 
 LITTLE = Learned(
     apis=frozenset(), frameworks=frozenset(), threads=0, devices=frozenset(), launches=0, parts=False, pair=None, edges=(), transfers=(),
-    offsets=(), exchanges=(), redirects=(), has_lines=False, numbers=(), edits=(), stuck="", frees=False, on_host=False, sources=(),
+    offsets=(), exchanges=(), redirects=(), redirected=(), has_lines=False, numbers=(), edits=(), stuck="", frees=False, on_host=False, sources=(),
     suspected=frozenset(), candidates=(), back=None, seen=Seen(),
 )  # fmt: skip  # of a run with a change, which nothing is learned from
 
 
 def with_learned(context: Context, learned: Learned) -> Context:
     """What is known of the program after one more plain run."""
+    known = context.has_lines or not learned.redirects
     return replace(
         context,
         apis=context.apis | learned.apis,
@@ -217,7 +228,8 @@ def with_learned(context: Context, learned: Learned) -> Context:
         transfers=context.transfers or learned.transfers,
         offsets=context.offsets or learned.offsets,
         exchanges=context.exchanges if context.has_lines else learned.exchanges or context.exchanges,
-        redirects=context.redirects if context.has_lines else learned.redirects or context.redirects,
+        redirects=context.redirects if known else learned.redirects,
+        redirected=context.redirected if known else learned.redirected,
         has_lines=context.has_lines or learned.has_lines,
         numbers=context.numbers or learned.numbers,
         edits=context.edits or learned.edits,
@@ -225,6 +237,7 @@ def with_learned(context: Context, learned: Learned) -> Context:
         frees=context.frees or learned.frees,
         on_host=context.on_host or learned.on_host,
         sources=context.sources or learned.sources,
+        launched=context.launched or learned.launched,
         suspected=context.suspected | learned.suspected,
         candidates=context.candidates or learned.candidates,
         back=context.back or learned.back,

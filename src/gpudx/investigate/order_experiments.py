@@ -36,7 +36,7 @@ def _with_edge(one: Observed) -> str:
 
 
 def _rate(one: Observed) -> str:
-    return f"{one.rate.failures} of {one.rate.runs} runs (95 % interval: {one.range})"
+    return f"{one.rate.failures} of {one.rate.runs} runs (95% interval: {one.range})"
 
 
 def _what(one: Observed) -> str:

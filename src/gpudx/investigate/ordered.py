@@ -31,9 +31,9 @@ from gpudx.lab.experiments import VARIANT, base
 from gpudx.lab.experiments.memory_kept import KEPT, ROOMY
 from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Site, Trial, Verdict
 from gpudx.model.cause_kinds import THREADS, UNORDERED
-from gpudx.text import plural
+from gpudx.text import plural, several
 
-EDGE, TRANSFERS, SERIALISED = "edge", "blocking-transfers", "serialised"
+EDGE, TRANSFERS, SERIALISED, TURNS = "edge", "blocking-transfers", "serialised", "turns"
 HOST_MEMORY, SHARED_MEMORY = "host-memory-changed-under-copy", "host-access-during-kernel"
 UNORDERED_ACCESS, REUSED_DATA = "unordered-access", "host-function-data-reused"
 WITHOUT_INSTRUMENT = (EDGE, TRANSFERS, KEPT, ROOMY)  # what their records show, plain runs have too
@@ -42,11 +42,13 @@ LEVEL = 0.01  # of a false confirmation
 MOST_PLAIN = 24  # runs without it, to see these
 MOST_PASSES = 40
 MOST_MET = 60  # runs of a kind, where only some of them say something
+LOOKED_AT = 16  # lines of other transfers
 LATER_CALLS = 4000  # of the thread, in which the first wait for a transfer is looked for
 WHY = {
     EDGE: "whether ordering the two operations of the race fixes it",
     TRANSFERS: "whether a transfer is used before it is complete",
     SERIALISED: "whether the host uses memory before a kernel is done with it",
+    TURNS: "whether threads that share a kernel object matter",
 }
 
 
@@ -79,7 +81,7 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str]) -> Wanted | Non
     seen, demand = observed(_judged_by(trials, runnable)), _demand(trials)
     if not seen[PLAIN].rate.failures:
         return None
-    return next(filter(None, (_next_of(name, seen, demand) for name in _candidates(seen, runnable, demand))), None)
+    return next(filter(None, (next_of(name, seen, demand) for name in _candidates(seen, runnable, demand))), None)
 
 
 def _demand(trials: Sequence[Trial]) -> Demand:
@@ -112,7 +114,8 @@ def _until_decided(names: Sequence[str], seen: Mapping[str, Observed], demand: D
             return
 
 
-def _next_of(name: str, seen: Mapping[str, Observed], demand: Demand) -> Wanted | None:
+def next_of(name: str, seen: Mapping[str, Observed], demand: Demand = OF_FAILURES) -> Wanted | None:
+    """The run that is needed next to decide whether the failure goes with one change; None where it is decided, or will not be."""
     if where := met.of_pair(name, seen):
         return _next_where_met(name, seen, where)
     one, plain = seen.get(name, Observed(name)), seen[PLAIN]
@@ -208,9 +211,9 @@ def _race(edge: Observed, plain: Observed, case: Case) -> Diagnosis | None:
         return None
     reason = (
         f"The failure is gone in {edge.rate.runs} of {edge.rate.runs} runs in which these two operations are ordered at every "
-        f"occurrence. It comes back in plain runs: {_rate(plain)}."
+        f"occurrence. It comes back in plain runs: {rate(plain)}."
     )
-    proof = Evidence(f"{edge.trials[-1].note}: {plural(edge.rate.runs, 'run')}, no failure")
+    proof = Evidence(f"{edge.trials[-1].note}: {edge.failed}")
     counted = (proof, _plain(edge, plain), *finding.evidence)
     verdict = Verdict(entries.hypothesis(finding), "confirmed", counted, (), reason)
     return replace(entries.of_finding(finding, verdict, None), observed=True)
@@ -220,7 +223,7 @@ def _race_where_met(where: met.Met, plain: Observed, case: Case) -> Diagnosis | 
     found = _race(where.edge, where.without, case)
     if found is None or not where.marks & set(found.findings):
         return None
-    again = f"{where.edge.trials[-1].note}: {plural(where.edge.rate.runs, 'run')} in which they met, no failure"
+    again = f"{where.edge.trials[-1].note}: 0 of {plural(where.edge.rate.runs, 'run')} in which they met failed"
     evidence = (Evidence(met.apart(where, plain)), Evidence(again), *found.evidence[2:])
     return replace(found, reason=met.in_words(where), evidence=evidence)
 
@@ -231,11 +234,11 @@ def _words(finding: Finding) -> str:
 
 def _plain(one: Observed, plain: Observed) -> Evidence:
     after = plain.after(one)
-    return Evidence(f"without this change: {_rate(plain)}, {after.rate.failures} of them after the last changed run")
+    return Evidence(f"without this change: {rate(plain)}, {after.rate.failures} of them after the last changed run")
 
 
-def _rate(plain: Observed) -> str:
-    return f"{plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"
+def rate(plain: Observed) -> str:
+    return plain.failed
 
 
 # ---- host memory under transfers ----
@@ -276,17 +279,18 @@ def _host_memory(facts: Facts, line: Transfers, one: Observed, plain: Observed) 
         victim=None,
         evidence=(
             Evidence(
-                f"with the transfer complete when its call returns{how_often}: {plural(one.rate.runs, 'run')}, no failure", (site.number,)
+                f"with the transfer complete when its call returns{how_often}: {one.failed}", (site.number,)
             ),
             _plain(one, plain),
             *_same_pointer(facts, line.positions[0]),
             *([Evidence(f"first wait for it: {_called(wait)}", (wait.number,))] if wait else []),
+            *_also_early(facts, line, wait),
         ),
         refutes_if=cause.refutes_if,
         fix=USE_MAP if facts.trace.info(line.positions[0]).does.startswith("map") else cause.fix,
         reason=(
             f"The failure is gone in {one.rate.runs} of {one.rate.runs} runs in which this transfer is complete when its call "
-            f"returns. It comes back in plain runs: {_rate(plain)}."
+            f"returns. It comes back in plain runs: {rate(plain)}."
         ),
         observed=True,
     )
@@ -299,6 +303,16 @@ def _same_pointer(facts: Facts, position: int) -> Iterator[Evidence]:
         site = facts.sites.at(int(again[0]))
         more = f", and {plural(len(again) - 1, 'later copy', 'later copies')}" if len(again) > 1 else ""
         yield Evidence(f"{_called(site)} is passed the same host pointer{more}", (position + 1, site.number))
+
+
+def _also_early(facts: Facts, line: Transfers, wait: Site | None) -> Iterator[Evidence]:
+    """Transfers of other lines that the same wait completes: making one of them block leaves the others as they are."""
+    others = [one.positions[0] for one in transfers.by_line(facts.trace, facts.sites) if one.positions != line.positions]
+    first = facts.trace.record(line.positions[0]).get("queue")
+    same = [at for at in others[:LOOKED_AT] if facts.trace.record(at).get("queue") == first and _first_wait(facts, at) == wait]
+    if same:
+        told = several([_called(facts.sites.at(at)) for at in same])
+        yield Evidence(f"{told} {'returns' if len(same) == 1 else 'return'} early, too, and nothing waits for {'it' if len(same) == 1 else 'them'} before that", tuple(at + 1 for at in same))
 
 
 def _summary(facts: Facts, position: int, site: Site, wait: Site | None) -> str:
@@ -381,7 +395,7 @@ def _shared_memory(facts: Facts, shared: _Shared, kernels: int, one: Observed, p
         guilty=replace(_guilty(site), kernel=site.kernel, launch=site.launch, argument=argument, allocation=allocation_of(facts, memory)),
         victim=None,
         evidence=(
-            Evidence(f"with a wait after each launch: {plural(one.rate.runs, 'run')}, no failure"),
+            Evidence(f"with a wait after each launch: {one.failed}"),
             _plain(one, plain),
             Evidence(f"{label} is {passed} {site.kernel}, and the host can use it at any time", (site.number,)),
         ),
@@ -416,7 +430,7 @@ def _of_host_function(one: Observed, plain: Observed, processes: Sequence[Facts]
         evidence=(
             Evidence(f"{plural(reused.calls, 'call')} are passed this data", (first.number, again.number)),
             Evidence(f"its first bytes were different when call {again.number} was made", (again.number,)),
-            Evidence(f"with {changed}: {plural(one.rate.runs, 'run')}, no failure"),
+            Evidence(f"with {changed}: {one.failed}"),
             _plain(one, plain),
         ),
         refutes_if=cause.refutes_if,
@@ -449,7 +463,7 @@ def _in_graph(seen: Mapping[str, Observed], processes: Sequence[Facts]) -> Diagn
         guilty=_guilty(site),
         victim=None,
         evidence=(
-            Evidence(f"with a wait after each launch: {plural(one.rate.runs, 'run')}, no failure", (site.number,)),
+            Evidence(f"with a wait after each launch: {one.failed}", (site.number,)),
             _plain(one, plain),
             Evidence("the copy is the only one of the graphs that uses memory of the host", (copy.number,)),
         ),
@@ -482,7 +496,7 @@ def _of_symbol(seen: Mapping[str, Observed], processes: Sequence[Facts]) -> Diag
         guilty=replace(_guilty(launch), kernel=launch.kernel, launch=launch.launch),
         victim=None,
         evidence=(
-            Evidence(f"with a wait after each launch: {plural(one.rate.runs, 'run')}, no failure", (launch.number,)),
+            Evidence(f"with a wait after each launch: {one.failed}", (launch.number,)),
             _plain(one, plain),
             Evidence(f"{copy.call} writes {race.variable}, a variable of the module that {launch.kernel} is in", (copy.number,)),
             Evidence("no event, barrier or host wait orders the two", (launch.number, copy.number)),
@@ -497,7 +511,7 @@ def _of_symbol(seen: Mapping[str, Observed], processes: Sequence[Facts]) -> Diag
 def _reason(one: Observed, plain: Observed) -> str:
     return (
         f"The failure is gone in {one.rate.runs} of {one.rate.runs} runs in which the program waits after each launch. It comes back "
-        f"in plain runs: {_rate(plain)}."
+        f"in plain runs: {rate(plain)}."
     )
 
 

@@ -10,7 +10,6 @@ from gpudx.facts.other_numbers import Candidate, OtherNumbers, Passed
 from gpudx.facts.set_arguments import setter
 from gpudx.investigate.observed import Observed
 from gpudx.model import Diagnosis, Evidence, Guilty
-from gpudx.text import plural
 
 CAUSE = "wrong-number"
 GONE = "The failure is gone in every run with the other number"
@@ -25,7 +24,7 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         return None
     passed, cause = found.passed, every_cause()[CAUSE]
     site = facts.sites.at(int(facts.launches.position[launch]), argument=passed.index)
-    given = f"argument {passed.index} (`{passed.name}`)"
+    given = f"argument {passed.index}" + (f" (`{passed.name}`)" if passed.name else "")
     return Diagnosis(
         cause=CAUSE,
         status="confirmed" if found.derived else "likely",
@@ -36,14 +35,14 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         guilty=Guilty.at(site, None),
         victim=None,
         evidence=(
-            Evidence(f"with {_text(found.value)}: {plural(one.rate.runs, 'run')}, no failure"),
-            Evidence(f"as it is: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
+            Evidence(f"with {_text(found.value)}: {one.failed}"),
+            Evidence(f"as it is: {plain.failed}"),
         ),
         refutes_if=cause.refutes_if,
         fix=(
             f"Pass {_text(found.value)} as {given}."
             if found.derived
-            else f"Look at how `{passed.name}` is computed, and at what the kernel takes it for: {_text(found.value)} works.",
+            else f"Look at how {passed.short} is computed, and at what the kernel takes it for: {_text(found.value)} works.",
         ),
         reason=DERIVED if found.derived else OTHERWISE,
         observed=True,
@@ -63,4 +62,4 @@ def _launch(facts: Facts, passed: Passed) -> int | None:
     """The first launch of the kernel that got the number."""
     args, launches = facts.launches.arguments, facts.launches
     rows = args.launch[(args.index == passed.index) & (args.value == np.uint64(passed.bits))]
-    return next((int(row) for row in rows if launches.name(int(row)) == passed.kernel and launches.status[row] == 0), None)
+    return next((int(row) for row in rows if launches.compiled_name(int(row)) == passed.compiled and launches.status[row] == 0), None)

@@ -49,6 +49,7 @@ NUMBERS_OPENCL = Step("checked-numbers", "where the first NaN comes from")
 NUMBERS = Step("numbers", "where the first NaN or infinity comes from")
 INSIDE = (CHECKED, FENCED, FENCED_SERIALISED, MEMCHECK, FENCED_DUMP)  # a dump takes many times as long as memcheck
 RACES = Step("races", "whether ordering the two operations of a race fixes it")  # as many runs as that takes: ordered.py
+REVERSED = Step("reversed", "whether the outcome depends on the order of work-items")  # as many runs as that takes: races.py
 HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
 HEAP = Step("host-heap", "whether host memory is large enough and still there")
 USED_EARLY = Step("used-early", "whether a transfer is used before it is complete")  # of a program that passes: ordered.py
@@ -72,7 +73,19 @@ FAILS_TOO = Step("recorded", "whether it fails without an instrument too", 12)
 HANGS_TOO = Step("recorded", "whether it hangs without an instrument too", 8)
 QUIETLY = Step("recorded", "whether it fails sometimes", QUIET)
 REPEATS = Step("recorded", "whether it fails every time", 3)
-ABORTED = (REPEATS, EXCHANGED, SCALED, REDIRECTED, OTHER_NUMBER, EDITED_KERNEL)  # its own check may abort a program
+ABORTED = (  # its own check may abort a program: what is looked for where results are wrong, and not where a program crashes
+    RUNTIME,
+    GLOBAL_RACES,
+    SHARED_MEMORY,
+    SHARED_AGAIN,
+    NUMBERS,
+    REPEATS,
+    EXCHANGED,
+    SCALED,
+    REDIRECTED,
+    OTHER_NUMBER,
+    EDITED_KERNEL,
+)
 PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
     "device error": (

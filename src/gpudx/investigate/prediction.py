@@ -34,6 +34,8 @@ SHOWN_AT_LEAST = (
 )
 MOST_RUNS = 400  # of one experiment; a rarer failure is not settled by running
 
+STAYS = "it still fails"
+REPORTED = "the tool reported it"
 UNMOVED = "it still fails, and no byte that is read back depends on the content of fresh memory"
 
 compare = cache(changed)
@@ -59,10 +61,10 @@ def _rated(expects: str, rate: Rate, change: Difference) -> tuple[Weight, str]:
     if expects == "stays":
         if change == "lower":
             return "against", "it fails less often than without the change"
-        return ("for", "it still fails") if often else ("nothing", "too few runs")
+        return ("for", STAYS) if often else ("nothing", "too few runs")
     if expects in GOES:
         if rate.failures >= REPEATS:
-            return "nothing" if expects == "may go" else "against", "it still fails"
+            return "nothing" if expects == "may go" else "against", STAYS
         return ("for", "it no longer fails") if change == "lower" and not rate.failures else ("nothing", "too few runs")
     wanted, forbidden = ("lower", "higher") if expects == "rarer" else ("higher", "lower")
     if change == wanted:
@@ -75,7 +77,7 @@ def _rated(expects: str, rate: Rate, change: Difference) -> tuple[Weight, str]:
 def _shown(suspect: Suspect, seen: Observed, level: float) -> tuple[Weight, str]:
     shown = seen.showed(suspect.shown_as)
     if shown:
-        return ("for", "the tool reported it") if shown >= TWICE else ("nothing", "reported once; once is not enough")
+        return ("for", REPORTED) if shown >= TWICE else ("nothing", "reported once; once is not enough")
     if seen.unshown(suspect.shown_as) >= misses_needed(level):
         return "against", UNMOVED if seen.unmoved else "it still fails, and the tool reported nothing"
     blind = next((trial.blind for trial in seen.trials if trial.blind), "")

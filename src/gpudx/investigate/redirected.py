@@ -1,4 +1,4 @@
-"""The diagnosis of a call that uses the wrong buffer, direction or pitch, once runs have shown that the failure goes with the change."""
+"""The diagnosis of a call that uses the wrong buffer, direction, pitch or size, or a launch of the wrong size, once runs have shown that the failure goes with the change."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.calls_by_line import ALL
 from gpudx.facts.last_writes import NEVER, LastWrites
+from gpudx.facts.launch_sizes import grids
 from gpudx.facts.pitches import HOST
-from gpudx.facts.redirects import ARGUMENT, EXCHANGE, MEMORY_KIND, Redirect, redirects
+from gpudx.facts.redirects import ARGUMENT, EXCHANGE, GRID, MEMORY_KIND, SIZE, Redirect, redirects
 from gpudx.investigate.observed import Observed
 from gpudx.model import Diagnosis, Evidence, Guilty, Site
 from gpudx.text import plural
 
-BUFFER, DIRECTION, PITCH, HOST_PITCH = "wrong-buffer", "exchanged-copy", "transfer-pitch", "row-pitch"
+BUFFER, DIRECTION, PITCH, HOST_PITCH, ELEMENTS = "wrong-buffer", "exchanged-copy", "transfer-pitch", "row-pitch", "bytes-for-elements"
+ROUNDED_DOWN = "launch-rounded-down"
 SHOWN = 2
 NOT_ALONE = "The failure is gone with this one change, but also with another one: which of the two is meant is not known."
 REASON = "The failure is gone in every run with this one change, and comes back without it."
@@ -29,8 +31,7 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         return None
     position = _shown(facts, change)
     site = _site(facts, change, position)
-    says = {MEMORY_KIND: _memory, EXCHANGE: _direction, ARGUMENT: _argument}.get(change.kind, _pitch)
-    cause, summary, done, fix = says(facts, change, site)
+    cause, summary, done, fix = _says(facts, change, site)
     memory = change.others[-1][0] if change.others else -1
     return Diagnosis(
         cause=cause,
@@ -39,8 +40,8 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         guilty=Guilty.at(site, allocation_of(facts, memory)),
         victim=None,
         evidence=(
-            Evidence(f"with {done}: {plural(one.rate.runs, 'run')}, no failure", (site.number,)),
-            Evidence(f"as it is: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
+            Evidence(f"with {done}: {one.failed}", (site.number,)),
+            Evidence(f"as it is: {plain.failed}"),
             *(_made(facts, obj) for obj in dict.fromkeys(new for _, new in change.others[:SHOWN])),
         ),
         refutes_if=every_cause()[cause].refutes_if,
@@ -55,7 +56,7 @@ def _site(facts: Facts, change: Redirect, position: int) -> Site:
     site, line = facts.sites.at(position, argument=change.side if change.kind == ARGUMENT else None), change.group.line
     if ":" not in line or (change.kind == ARGUMENT and site.through and change.group.wish == ALL):
         return site
-    if change.kind in (MEMORY_KIND, ARGUMENT):  # a function that passes it on is not where it was chosen
+    if change.kind in (MEMORY_KIND, ARGUMENT, GRID):  # a function that passes it on is not where it was chosen
         return replace(site, source=line)
     ends = next((at for at, frame in enumerate(site.host_stack, 1) if os.path.basename(line) in frame), len(site.host_stack))
     return replace(site, source=line, host_stack=site.host_stack[:ends])
@@ -72,6 +73,17 @@ def beside(facts: Facts, entry: Diagnosis, one: Observed, rivals: Collection[str
     return replace(entry, status="likely", reason=NOT_ALONE, evidence=evidence)
 
 
+def words(facts: Facts) -> tuple[str, ...]:
+    """Of each change, in the order of redirects(facts): "source and destination exchanged at clEnqueueCopyBuffer (call 9, app.c:12)"."""
+    return tuple(_in_words(facts, change) for change in redirects(facts))
+
+
+def _in_words(facts: Facts, change: Redirect) -> str:
+    site = facts.sites.at(_shown(facts, change))
+    done = _says(facts, change, site)[2]
+    return f"{done} at {site.call} (call {site.number}{_place(change)})"
+
+
 def _is_another(other: Redirect, change: Redirect) -> bool:
     """Is it a change of other calls? Not where the calls of one are some of those of the other."""
     mine, theirs = set(change.group.positions), set(other.group.positions)
@@ -79,10 +91,7 @@ def _is_another(other: Redirect, change: Redirect) -> bool:
 
 
 def _instead(facts: Facts, other: Redirect) -> Evidence:
-    position = _shown(facts, other)
-    site = facts.sites.at(position)
-    done = {MEMORY_KIND: _memory, EXCHANGE: _direction, ARGUMENT: _argument}.get(other.kind, _pitch)(facts, other, site)[2]
-    return Evidence(f"it also passes with {done} at {site.call} (call {site.number}){_place(other)}", (site.number,))
+    return Evidence(f"it also passes with {_in_words(facts, other)}", (_shown(facts, other) + 1,))
 
 
 def _made(facts: Facts, obj: int) -> Evidence:
@@ -96,11 +105,20 @@ def _place(change: Redirect) -> str:
 
 
 def _shown(facts: Facts, change: Redirect) -> int:
-    """The call that is spoken of: the last one; of a pitch the first that passes it."""
-    if change.pitch is None:
+    """The call that is spoken of: the last one; of a pitch or size the first that passes it."""
+    if change.grid is not None:
+        return next(at for at in change.group.positions if change.grid in grids(facts, [at]))
+    wanted = change.pitch or change.size
+    if wanted is None:
         return change.group.positions[-1]
-    given = (at for at in change.group.positions if facts.trace.record(at).get(change.pitch.name) == change.pitch.given)
+    given = (at for at in change.group.positions if facts.trace.record(at).get(wanted.name) == wanted.given)
     return next(given, change.group.positions[0])
+
+
+def _says(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
+    """The cause, what happens, what was changed, and what to do."""
+    says = {MEMORY_KIND: _memory, EXCHANGE: _direction, ARGUMENT: _argument, SIZE: _size, GRID: _grid}.get(change.kind, _pitch)
+    return says(facts, change, site)
 
 
 def _calls(site: Site, change: Redirect) -> str:
@@ -150,12 +168,36 @@ def _argument(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str
     (given, wanted), label = change.others[0], facts.objects.label
     told_name = site.argument_name or _declared(facts, site.number - 1, change.side)
     name = f"argument {change.side}" + (f" (`{told_name}`)" if told_name else "")
+    if site.launch:
+        return BUFFER, *_launched(facts, change, site, name)
     sets = "sets" if len(change.group.positions) == 1 else "set"
     told = (
         f"{_calls(site, change)} {sets} {name} of kernel {change.group.name} to {label(given)}; the "
         f"program fails every time, and passes with {label(wanted)}, which no launch is passed"
     )
     return BUFFER, told, f"{label(wanted)} as {name}", f"Pass {label(wanted)} as {name}."
+
+
+def _launched(facts: Facts, change: Redirect, site: Site, name: str) -> tuple[str, str, str]:
+    (given, wanted), label = change.others[0], facts.objects.label
+    others = len(change.group.positions) - 1
+    beside = f" and {plural(others, 'other launch', 'other launches')} of this line" if others else ""
+    told = (
+        f"Launch {site.launch} of kernel {site.kernel}{beside} {'are' if others else 'is'} passed {label(given)} as {name}; the program fails "
+        f"every time, and passes with {label(wanted)}, which no launch is passed"
+    )
+    return told, f"{label(wanted)} as {name}", f"Pass {label(wanted)} as {name}."
+
+
+def _grid(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
+    grid = change.grid
+    assert grid is not None
+    covered = grid.groups * grid.group
+    told = (
+        f"Launch {site.launch} of kernel {site.kernel} was rounded down: {plural(grid.groups, 'block')} of {grid.group:,} threads leave out "
+        f"{grid.number - covered:,} of {grid.number:,} ({grid.what}); the program fails every time, and passes with {plural(grid.wanted, 'block')}"
+    )
+    return ROUNDED_DOWN, told, plural(grid.wanted, "block"), f"Round up: ({grid.number:,} + {grid.group - 1:,}) / {grid.group:,} blocks."
 
 
 def _declared(facts: Facts, position: int, index: int) -> str:
@@ -165,11 +207,25 @@ def _declared(facts: Facts, position: int, index: int) -> str:
     return info.args[index].name if info and index in info.args else ""
 
 
+def _size(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
+    size = change.size
+    assert size is not None
+    one = len(change.group.positions) == 1
+    done = ("fills" if one else "fill") if "Memset" in site.call else ("copies" if one else "copy")
+    rows = " of each row" if size.name == "width" else ""
+    told = (
+        f"{_calls(site, change)} {done} {plural(size.given, 'byte')}{rows}; the program fails every time, and passes with {size.wanted:,} bytes, "
+        f"which are {size.given:,} elements of {plural(size.element, 'byte')}"
+    )
+    fix = f"Pass the number of bytes: {size.given:,} x {size.element} = {size.wanted:,}."
+    return ELEMENTS, told, f"{plural(size.wanted, 'byte')}", fix
+
+
 def _pitch(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
     pitch = change.pitch
     assert pitch is not None
     word = "uses" if len(change.group.positions) == 1 else "use"
-    name = pitch.name.replace("_", " ")
+    name = {"src_pitch": "source pitch", "dst_pitch": "destination pitch"}.get(pitch.name, pitch.name.replace("_", " "))
     wanted = f"{pitch.wanted:,}" if pitch.wanted else "0, which stands for rows without padding"
     given = f"a {name} of {pitch.now:,} bytes" if pitch.given else f"a {name} of 0, which stands for {pitch.now:,} bytes,"
     told = f"{_calls(site, change)} {word} {given}; the program fails every time, and passes with {wanted}"

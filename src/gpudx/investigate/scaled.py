@@ -26,8 +26,8 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         guilty=Guilty.at(site, allocation_of(facts, copy.object)),
         victim=None,
         evidence=(
-            Evidence(f"with {_multiplied(copy)}: {plural(one.rate.runs, 'run')}, no failure"),
-            Evidence(f"as it is: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
+            Evidence(f"with {_multiplied(copy)}: {one.failed}"),
+            Evidence(f"as it is: {plain.failed}"),
             Evidence(f"the call copies {plural(copy.size, 'byte')}", (site.number,)),
         ),
         refutes_if=cause.refutes_if,

@@ -55,9 +55,14 @@ def suspects(state: Investigation, threads: int, launches: int, runnable: Collec
         cause = every_cause().get(entry.cause)
         if cause is not None and _is_suspect(cause, entry):
             certain = any(one.cause == cause.id and one.status == "confirmed" for one in (*state.before, *state.found))
-            named[cause.id] = Suspect(cause, entry, entry not in state.before, certain)
+            named[cause.id] = Suspect(cause, entry, not _is_of_plain_run(entry, state), certain)
     kinds = {suspect.cause.kind.name for suspect in named.values()}
     return (*named.values(), *_rivals(kinds, threads, launches, runnable))
+
+
+def _is_of_plain_run(entry: Diagnosis, state: Investigation) -> bool:
+    """Did the plain run name it, too: the same finding of the same cause, if only as likely?"""
+    return any(one is entry or (one.cause == entry.cause and set(one.findings) & set(entry.findings)) for one in state.before)
 
 
 def best_entries(state: Investigation) -> dict[str, Diagnosis]:
@@ -70,13 +75,14 @@ def best_entries(state: Investigation) -> dict[str, Diagnosis]:
     return best
 
 
-def shows(entry: Diagnosis) -> tuple[int, bool, bool, int, bool]:
-    """How firm it is, whether an instrument saw the act itself, and its address, how much of launch, argument and memory is known, and
-    whether the Python line is."""
+def shows(entry: Diagnosis) -> tuple[int, bool, bool, bool, int, bool]:
+    """How firm it is, whether an instrument saw the act itself, and its address, whether a race loses values whichever access comes first,
+    how much of launch, argument and memory is known, and whether the Python line is."""
     guilty = entry.guilty
     parts = (guilty.launch, guilty.argument, guilty.allocation) if guilty else ()
     known = sum(part is not None for part in parts)
-    return -ORDER[entry.status], entry.observed, not by_page(entry), known, has_python_line(entry)
+    loses = entry.access is not None and entry.access.conflict in ("stores", "update")
+    return -ORDER[entry.status], entry.observed, not by_page(entry), loses, known, has_python_line(entry)
 
 
 def by_page(entry: Diagnosis) -> bool:

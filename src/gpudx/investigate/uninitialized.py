@@ -7,9 +7,10 @@ uninitialized memory can have made the difference. A program whose output differ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
@@ -48,6 +49,16 @@ def depends(trials: Sequence[Trial]) -> bool:
     """Is it shown that the outcome depends on the pattern?"""
     mine = [trial for trial in trials if trial.experiment == POISONED]
     return len(mine) >= PER_PATTERN * len(UNLIKE) and _by_pattern(mine)
+
+
+def reads_back_by_pattern(trials: Sequence[Trial]) -> bool:
+    """Do the bytes that the program read back from devices differ by pattern and by nothing else, with one pattern tried twice?"""
+    mine = [trial for trial in trials if trial.experiment == POISONED]
+    given: dict[str, set[str]] = {}
+    for trial in mine:
+        given.setdefault(trial.fresh, set()).add(trial.given)
+    same = all(len(seen) == 1 and "" not in seen for seen in given.values())
+    return len(mine) >= FIRST and same and len(set().union(*given.values())) > 1
 
 
 def without_unused(trial: Trial, state: Investigation, diagnosis: Sequence[Diagnosis]) -> Trial:
@@ -98,14 +109,14 @@ def shared_entry(trials: Sequence[Trial], case: Case) -> Diagnosis | None:
         return None
     plain, filled = _plain_and_filled(trials)
     by_output = _way_to_compare(plain, filled) == "output"
-    ends = "prints something else" if by_output else f"ends with {_ending(filled[0])}"
+    ends = "prints something else" if by_output else f"ends with {ending(filled[0])}"
     return replace(
         seen,
         status="confirmed",
         summary=f"{seen.summary.rstrip('.')}, and the result depends on it: with another value there, the program {ends}.",
         evidence=(
-            Evidence(f"with 0x7f7f7f7f in place of undefined values, {_ran(filled, by_output)}"),
-            Evidence(f"without that change, {_ran(plain, by_output)}"),
+            Evidence(f"with 0x7f7f7f7f in place of undefined values, {ran(filled, by_output)}"),
+            Evidence(f"without that change, {ran(plain, by_output)}"),
             *seen.evidence,
         ),
         refutes_if="The value is defined when it is read, or the result does not depend on it.",
@@ -124,13 +135,13 @@ def _shows_undefined(trial: Trial) -> bool:
     return CAUSE in trial.shown or MISUSE in trial.shown
 
 
-def _ran(trials: Sequence[Trial], by_output: bool) -> str:
-    """ "3 of 3 runs ended with exit status 1"."""
-    what = f"printed the same (SHA-256 {trials[0].output[:8]})" if by_output else f"ended with {_ending(trials[0])}"
+def ran(trials: Sequence[Trial], by_output: bool) -> str:
+    """Of runs that all did the same: "3 of 3 runs ended with exit status 1"."""
+    what = f"printed the same (SHA-256 {trials[0].output[:8]})" if by_output else f"ended with {ending(trials[0])}"
     return f"{len(trials)} of {plural(len(trials), 'run')} {what}"
 
 
-def _ending(trial: Trial) -> str:
+def ending(trial: Trial) -> str:
     """ "exit status 1" for "exit:1"."""
     kind, _, what = trial.ending.partition(":")
     return {"passed": "exit status 0", "exit": f"exit status {what}", "timeout": "a timeout"}.get(kind, what or kind)
@@ -171,8 +182,9 @@ def entry(trials: Sequence[Trial], case: Case, processes: Sequence[Facts]) -> Di
         return in_part
     if (unwritten := _read_back(trials, processes)) is not None:
         return unwritten
-    evidence = (*_outcomes(trials), *_candidates(readers))
-    guilty = _guilty(*readers[0]) if len(readers) == 1 and _must_be_it(*readers[0]) else None
+    parts = [(facts, one) for facts in processes for one in _read_in_part(facts)]
+    evidence = (*_outcomes(trials), *(_part(*one) for one in parts[:SHOWN]), *_candidates(readers, least=1 if parts else 2))
+    guilty = _guilty(*readers[0]) if len(readers) == 1 and not parts and _must_be_it(*readers[0]) else None
     return Diagnosis(
         cause=CAUSE,
         status="confirmed",
@@ -269,8 +281,8 @@ def _outcomes(trials: Sequence[Trial]) -> list[Evidence]:
     return found
 
 
-def _candidates(readers: Sequence[tuple[Facts, np.void]]) -> list[Evidence]:
-    if len(readers) < 2:
+def _candidates(readers: Sequence[tuple[Facts, np.void]], least: int) -> list[Evidence]:
+    if len(readers) < least:
         return []
     text = "; ".join(_use(facts, row) for facts, row in readers[:SHOWN])
     return [Evidence(f"buffers that a kernel used before anything wrote them: {text}")]
@@ -291,6 +303,53 @@ def _first_readers(facts: Facts) -> list[np.void]:
     rows = table[first]
     keep = fresh[rows["object"]] & (rows["argument"] >= 0) & ((rows["how"] & READ) != 0)
     return list(rows[keep])
+
+
+@dataclass(frozen=True)
+class _InPart:
+    """A use of memory by a launch that only reads it, and the first bytes of it that no call had written by then."""
+
+    use: np.void
+    begin: int
+    end: int
+
+
+def _read_in_part(facts: Facts) -> list[_InPart]:
+    """Fresh memory that only the host wrote, not all of it, before a launch got it that only reads it; each once."""
+    table, objects, found = uses(facts), facts.objects.table, dict[int, _InPart]()
+    reads = (table["argument"] >= 0) & ~table["inside"] & ~table["vague"] & ((table["how"] & (READ | WRITE)) == READ)
+    for use in table[reads]:
+        obj = int(use["object"])
+        if obj in found or not objects["size"][obj] or objects["host_ptr"][obj] or objects["family"][obj] not in FROM_DEVICE:
+            continue
+        writes = table[(table["object"] == obj) & (table["position"] < use["position"]) & ((table["how"] & WRITE) != 0)]
+        if not len(writes) or (writes["argument"] >= 0).any():
+            continue
+        if (gap := _first_gap(writes, int(objects["size"][obj]))) is not None:
+            found[obj] = _InPart(use, *gap)
+    return list(found.values())
+
+
+def _first_gap(writes: NDArray[np.void], size: int) -> tuple[int, int] | None:
+    """The first bytes that none of the writes covers. Rows with gaps between them count as whole."""
+    end = 0
+    for begin, last in sorted(zip(writes["begin"].tolist(), writes["end"].tolist(), strict=True)):
+        if begin > end:
+            return end, begin
+        end = max(end, last)
+    return (end, size) if end < size else None
+
+
+def _part(facts: Facts, one: _InPart) -> Evidence:
+    obj = int(one.use["object"])
+    size = int(facts.objects.table["size"][obj])
+    last = f"bytes {one.begin:,} to {one.end - 1:,}" if one.end - one.begin > 1 else f"byte {one.begin:,}"
+    label = f"{facts.objects.label(obj)} ({plural(size, 'byte')})"
+    site = facts.sites.at(int(one.use["position"]), argument=int(one.use["argument"]))
+    return Evidence(
+        f"nothing wrote {last} of {label} before kernel {site.kernel} (launch {site.launch}) got it as argument {site.argument}, which it only reads",
+        (site.number,),
+    )
 
 
 def _must_be_it(facts: Facts, row: np.void) -> bool:

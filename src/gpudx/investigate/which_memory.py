@@ -160,8 +160,8 @@ def entry(state: Investigation, trial: Trial, case: Case, processes: Sequence[Fa
         return None
     there = " in this launch" if known.guilty and known.guilty.launch else ""
     evidence = (
-        Evidence(f"with {DID[name]}: {plural(seen[name].rate.runs, 'run')}, no failure"),
-        Evidence(f"without this change: {plural(seen[PLAIN].rate.runs, 'run')}, all of which failed{there}"),
+        Evidence(f"with {DID[name]}: {seen[name].failed}"),
+        Evidence(f"without this change: {seen[PLAIN].failed}{there}"),
         Evidence(_controls([DID[other] for other in CAUSE if other != name and other in seen])),
     )
     reason = f"The failure is gone in every run with {DID[name]}, and comes back without that."

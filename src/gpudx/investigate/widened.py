@@ -22,7 +22,6 @@ from gpudx.lab.experiments import VARIANT, Context, base
 from gpudx.lab.experiments.widened import ALL, ID, TOLD, suspects
 from gpudx.lab.trials import OUTPUT
 from gpudx.model import Access, Diagnosis, Evidence, Guilty, Trial
-from gpudx.text import plural
 
 CAUSE = "arithmetic-wrap"
 WHY_TOLD = "what outgrows its type"
@@ -104,8 +103,8 @@ def _diagnosis(facts: Facts, chosen: Sequence[Suspect], one: Observed, plain: Ob
         victim=None,
         evidence=(
             *(_outgrown(first, wrap) if wrap else (_computed(facts, other) for other in chosen[:SHOWN])),
-            Evidence(f"computed in 64 bits: {plural(one.rate.runs, 'run')}, no failure"),
-            Evidence(f"as it is: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
+            Evidence(f"computed in 64 bits: {one.failed}"),
+            Evidence(f"as it is: {plain.failed}"),
         ),
         refutes_if=cause.refutes_if,
         fix=_steps(first, wrap, _declared(facts, first)) if not several else cause.fix,

@@ -4,7 +4,7 @@ The report is a buffer of 32-bit words (native/opencl/checks_launch.c reads it):
     0 records asked for, 1 room for records, 2 sites, 3 steps that a work-item may take in loops (in units of 1024)
     8..71 a scratch place for accesses that must not happen
     72.. how often each site was seen to fail, from site 1 on, with the highest bit set if one of its records is of an access outside
-    memory; behind them the records, 24 words each
+    memory, and the next one if one is of a value that was stored over another work-item's; behind them the records, 24 words each
 """
 
 from __future__ import annotations
@@ -85,9 +85,10 @@ static GDX_COLD void gdx_tell(__private gdx_who *f, uint kind, uint site, uint i
   __global uint *r = f->r;
   volatile __global uint *seen = (volatile __global uint *)(r + 72 + site - 1);
   uint before = atomic_inc(seen);
-  /* Races at a site do not hide that it goes outside: of that there is always one record. */
-  uint outside = kind == 1u ? atomic_or(seen, 1u << 31) : ~0u;
-  if ((before & ~(1u << 31)) >= 4u && outside >> 31) return;
+  /* Races at a site do not hide that it goes outside, or that values were lost: of these there is always one record. */
+  uint mark = kind == 1u ? 1u << 31 : kind == 4u && (how & 3u) == 2u && (more >> 32 & 3u) == 2u ? 1u << 30 : 0u;
+  uint marked = mark ? atomic_or(seen, mark) & mark : ~0u;
+  if ((before & ~(3u << 30)) >= 4u && marked) return;
   uint at = atomic_inc((volatile __global uint *)r);
   if (at >= r[1]) return;
   __global uint *o = r + 72 + r[2] + at * 24u;
@@ -475,7 +476,7 @@ static int gdx_image_has(__private gdx_ctx *c, int2 p, int w, int h, uint id, ui
 static int gdx_far_in(float x, int w) { return w >= 8 && x >= (float)(w / 2) && x <= (float)w; }
 static void gdx_pixel(__private gdx_ctx *c, float x, float y, int w, int h, uint id, uint s)
 {
-  if (x < 0 || y < 0 || x > (float)w || y > (float)h || (c->f->r[72 + s - 1] & ~(1u << 31)) >= 4u) return;
+  if (x < 0 || y < 0 || x > (float)w || y > (float)h || (c->f->r[72 + s - 1] & ~(3u << 30)) >= 4u) return;
   if (!gdx_far_in(x, w) && !gdx_far_in(y, h)) return;
   gdx_say(c, 10u, s, id, 1u, 4u, as_uint(x) | (ulong)as_uint(y) << 32, (uint)w | (ulong)(uint)h << 32, 0);
 }

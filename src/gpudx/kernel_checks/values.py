@@ -225,8 +225,14 @@ MOST_CORNERS = 10  # ids and counters; each has two ends
 
 
 def largest(tree: Tree, world: World, extents: Mapping[tuple[str, int], int]) -> int | None:
-    """The largest value over all work-items and iterations of loops; None where the source leaves that open. `extents` has how many
-    values each id has. Sums and products are largest where each part is at one of its ends."""
+    """The largest value over all work-items and iterations of loops; None where the source leaves that open."""
+    found = span(tree, world, extents)
+    return found[1] if found else None
+
+
+def span(tree: Tree, world: World, extents: Mapping[tuple[str, int], int]) -> tuple[int, int, int] | None:
+    """The smallest and the largest value over all work-items and iterations of loops, and how many of these there are; None where the
+    source leaves that open. `extents` has how many values each id has. Sums and products have their ends where each part is at one."""
     tree = _folded(tree, world)
     if not all(map(_is_monotone, _computed(tree))):
         return None
@@ -241,7 +247,8 @@ def largest(tree: Tree, world: World, extents: Mapping[tuple[str, int], int]) ->
         opened = dict(zip((one[1] for one in counters), corner[len(ids) :], strict=True))
         found.append(_or_none(tree, replace(world, ids={**world.ids, **at}, open=opened)))
     known = [one for one in found if one is not None]
-    return max(known) if len(known) == len(found) else None
+    count = prod(extents[one] for one in ids) * prod(len(one) for one in ranges if one)
+    return (min(known), max(known), count) if len(known) == len(found) else None
 
 
 def reached(tree: Tree, index: int, world: World, extents: Mapping[tuple[str, int], int]) -> bool | None:

@@ -64,13 +64,13 @@ def digest(output: Path) -> str:
 def counted(trial: Trial, case: Case, module: Experiment, context: Context, state: Investigation) -> Trial:
     """With what was done. In a program that never fails by itself, printing what no plain run prints is a failure, and any
     failure names the pair, also where the record only warns of it."""
-    if not hasattr(module, "did"):
-        return trial
-    trial = replace(trial, note=module.did(context))
+    trial = replace(trial, note=module.did(context)) if hasattr(module, "did") else trial
     if state.failure is not None:
         return trial
     if trial.outcome == "passed" and getattr(module, "OUTPUT_COUNTS", False) and _otherwise(trial, state):
         trial = replace(trial, outcome="reproduced")
+    if not hasattr(module, "did"):
+        return trial
     named = [cause for finding in case.findings if finding.pair and finding.pair.hold for cause in finding.causes[:1]]
     shown = (*trial.shown, *named) if trial.outcome == "reproduced" else trial.shown
     return replace(trial, shown=tuple(dict.fromkeys(shown)))
@@ -79,4 +79,4 @@ def counted(trial: Trial, case: Case, module: Experiment, context: Context, stat
 def _otherwise(trial: Trial, state: Investigation) -> bool:
     """Did it print something else than all plain runs, which printed the same?"""
     plain = [one.output for one in state.trials if one.experiment == PLAIN]
-    return len(plain) > 1 and len(set(plain)) == 1 and bool(plain[0]) and trial.output != plain[0]
+    return len(plain) > 1 and len(set(plain)) == 1 and bool(plain[0]) and trial.output not in ("", plain[0])

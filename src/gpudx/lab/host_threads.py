@@ -1,7 +1,8 @@
 """Where the host threads are of a program that does not end: registers and the top of the stack of each, taken from outside.
 
 A thread is stopped for a moment (ptrace(2), PTRACE_SEIZE). Nothing is kept where that is not allowed, as under a debugger, and on other
-machines than x86-64.
+machines than x86-64. One that is inside a driver may stop only later, when nobody would let it go on: all is done by a thread of ours that
+then ends, with which the kernel lets go of whatever it had seized (ptrace(2), "If the tracer dies").
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import os
 import platform
 import struct
+import threading
 import time
 from pathlib import Path
 
@@ -31,8 +33,13 @@ IN_ALL_S = 3.0  # of all of them: threads inside a driver may not stop
 
 def keep(pids: list[int], traces: Path) -> None:
     """Write what the threads of these processes are doing beside their traces."""
-    if platform.machine() != "x86_64":
-        return
+    if platform.machine() == "x86_64":
+        tracer = threading.Thread(target=_keep, args=(pids, traces), daemon=True)
+        tracer.start()
+        tracer.join()
+
+
+def _keep(pids: list[int], traces: Path) -> None:
     until = time.monotonic() + IN_ALL_S
     for pid in pids:
         with contextlib.suppress(OSError, ValueError):

@@ -4,9 +4,10 @@ The guard is a process beside the program, in a session of its own. It holds the
 gpudx has, so the pipe ends with gpudx, however that dies. The program itself is started as without a guard: PR_SET_PDEATHSIG
 would be visible to it, would reach only the first process of a tree, and is dropped by programs that change their user.
 
-    python orphan_guard.py        reads "PID STARTTIME" from stdin, then "done" or the end of the pipe
+    sh -c WAITING sh ...                      reads "PID STARTTIME" from stdin, then "done" or the end of the pipe, and becomes
+    python orphan_guard.py PID STARTTIME      which ends the program
 
-It imports next to nothing, because it starts with every run.
+A shell waits, because that starts in a tenth of the time of an interpreter, and with every run.
 """
 
 import os
@@ -18,15 +19,16 @@ GRACE_S = 2.0  # between SIGTERM and SIGKILL
 POLL_S = 0.02
 PPID, START_TIME = 1, 19  # fields of /proc/PID/stat behind the name, proc_pid_stat(5)
 DONE = b"done\n"
+# Until gpudx closes the pipe, or dies; in POSIX's shell language.
+WAITING = """while read -r line; do
+    [ "$line" = done ] && exit
+    program=$line
+done
+[ -z "$program" ] || exec "$@" $program"""
 
 
-def main() -> None:
-    """The guard's side."""
-    heard = sys.stdin.buffer.read()  # until gpudx closes the pipe, or dies
-    lines = heard.splitlines(keepends=True)
-    if not lines or DONE in lines:
-        return
-    pid, started = (int(word) for word in lines[0].split())
+def main(pid: int, started: int) -> None:
+    """The guard's side, when gpudx has died."""
     if started == start_time(pid):  # else it has ended, and the number is somebody else's
         _end(pid)
 
@@ -88,4 +90,4 @@ def _send(pid: int, started: int, number: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from gpudx.lab import orphan_guard
-from gpudx.lab.orphan_guard import DONE, start_time
+from gpudx.lab.orphan_guard import DONE, WAITING, start_time
 
 
 class Guard:
@@ -19,7 +19,7 @@ class Guard:
         try:
             # -I and -S: neither the user's directory nor their site-packages are imported.
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", orphan_guard.__file__],
+                ["/bin/sh", "-c", WAITING, "sh", sys.executable, "-I", "-S", orphan_guard.__file__],
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

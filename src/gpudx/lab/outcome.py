@@ -6,39 +6,78 @@ import os
 import re
 import signal
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import BinaryIO
 
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Outcome
 from gpudx.text import duration
+from gpudx.text.places import is_installed
 
+EXCEPTION = re.compile(r"[\w.]+(?:Error|Exception|Exit|Interrupt|Warning)\b")
 NUMBER = re.compile(r"[-+]?[\d.]+(?:e[-+]?\d+)?", re.I)
 LONGEST, LAST_BYTES = 160, 4096
-COMPLAINT = re.compile(r"(?i)error|fail|cannot|can't|could not|no such|invalid|mismatch|wrong|bad|unexpected|expected|abort|assert|missing")
+COMPLAINT = re.compile(
+    r"(?i)error|fail|cannot|can't|could not|no such|invalid|mismatch|wrong|\bbad\b|expected|abort|assert|missing|regress|exceed|differ|"
+    r"\btoo \w|\bnot (?:found|reached|match|allowed|enough|equal)|refuse|denied|unknown|required"
+)
 
 
 def outcome(run: RunResult, fault_address: str | None = None) -> Outcome:
     """The Outcome of a run; the fault address comes from the trace."""
     ended = _ended(run, fault_address)
-    return replace(ended, said=_last_line(run.how.output)) if ended.failed else ended
+    return replace(ended, said=_last_line(run)) if ended.failed else ended
 
 
-def _last_line(output: Path | None) -> str:
-    """Of what the program printed, if that was kept."""
-    if output is None:
+def _last_line(run: RunResult) -> str:
+    """Of what the program printed, if that was kept: its last complaint, else the last line that it wrote to stderr, else to stdout."""
+    if run.how.output is None:
         return ""
     try:
-        with output.open("rb") as file:
-            file.seek(max(os.fstat(file.fileno()).st_size - LAST_BYTES, 0))
-            lines = file.read().decode("utf-8", "replace").splitlines()
+        with run.how.output.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            errors, printed = _latest(file, run.errors_at, size), _latest(file, 0, run.errors_at or size)
     except OSError:
         return ""
-    latest = [line.strip()[:LONGEST] for line in reversed(lines) if line.strip()]
-    complaints = [line for line in latest if COMPLAINT.search(line)]  # what it prints to a buffer may come behind a complaint
-    shapes = Counter(NUMBER.sub("#", line) for line in complaints)
-    alone = [line for line in complaints if shapes[NUMBER.sub("#", line)] == 1]  # a summary, not one of many such lines
-    return next(iter((*alone, *complaints, *latest)), "")
+    complaints = (_complaint(lines) for lines in (errors, printed))
+    return next(filter(None, complaints), next(iter([*errors, *printed]), ""))
+
+
+# What ends a traceback of Python names the exception, its frames the lines; libstdc++ writes the text of an exception on a line of its own.
+FRAME = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)')
+TERMINATE = re.compile(r"terminate called after throwing an instance of '(?P<type>.+)'")
+WHAT = re.compile(r"what\(\):\s+(?P<text>.+)")
+
+
+def _complaint(latest: Sequence[str]) -> str:
+    """The last line that complains, with the rest of what belongs to it; a summary rather than one of many such lines."""
+    complaints = [number for number, line in enumerate(latest) if COMPLAINT.search(line)]
+    if not complaints:
+        return ""
+    at, said = complaints[0], latest[complaints[0]]
+    if (thrown := TERMINATE.fullmatch(said)) and at and (what := WHAT.fullmatch(latest[at - 1])):
+        return f"{thrown['type']}: {what['text']}"
+    if not EXCEPTION.match(said):
+        return _summary([latest[number] for number in complaints])
+    frames = [found for line in latest[at + 1 :] if (found := FRAME.match(line))]
+    own = next((one for one in frames if not is_installed(one["path"]) and not one["path"].startswith("<")), None)
+    return f"{said} ({os.path.basename(own['path'])}:{own['line']})" if own else said
+
+
+def _summary(complaints: Sequence[str]) -> str:
+    """The first one that is like no other but for its numbers; else the first."""
+    shapes = [NUMBER.sub("#", line) for line in complaints]
+    count = Counter(shapes)
+    return next((line for line, shape in zip(complaints, shapes, strict=True) if count[shape] == 1), complaints[0])
+
+
+def _latest(file: BinaryIO, begin: int, end: int) -> list[str]:
+    """The last lines of a part of a file, the last one first."""
+    first = file.seek(max(begin, end - LAST_BYTES))
+    lines = file.read(end - file.tell()).decode("utf-8", "replace").splitlines()
+    whole = lines[1:] if first > begin and len(lines) > 1 else lines
+    return [line.strip()[:LONGEST] for line in reversed(whole) if line.strip()]
 
 
 def _ended(run: RunResult, fault_address: str | None) -> Outcome:

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import math
 import os
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -71,6 +72,7 @@ class RunResult:
     wrong: str = ""  # why the user calls its result wrong, though it exited with 0
     interrupted: bool = False  # somebody wanted to end it, or gpudx: how it ended says nothing about the program
     ended_early: bool = False  # after a tool had reported its faults (How.faults_suffice): not a hang
+    errors_at: int = 0  # where in How.output begins what it wrote to stderr
 
     @property
     def exit_status(self) -> int:
@@ -120,6 +122,7 @@ def run_recorded(
         run.hear()  # what ended the program may have come to us at the same moment
         duration = run.elapsed
         picture = _end(run, case_dir, how.is_try) if timed_out else None
+        errors_at = _joined(how.output) if how.output else 0
         heard = listener.finish()
         log.keep(traces)
     _tidy(case_dir / DUMPS)
@@ -143,6 +146,7 @@ def run_recorded(
         heard=heard,
         interrupted=run.interrupted,
         ended_early=run.ended_early,
+        errors_at=errors_at,
     )
     return _below(result, sanitizer, sanitized.read(below), file) if sanitizer and below else result
 
@@ -314,13 +318,31 @@ def _spawn(path: str, argv: list[str], env: dict[str, str], mask: set[int], file
 
 
 def _into(output: Path) -> Files:
-    """Output and errors in the order in which they were written; appended, so that children do not overwrite each other."""
+    """Appended, so that children do not overwrite each other. What is written to a file waits in a buffer: the order of output and errors
+    would say nothing, so each has a file of its own until the end."""
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     return (
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, str(output), append, 0o666),
-        (os.POSIX_SPAWN_DUP2, 1, 2),
+        (os.POSIX_SPAWN_OPEN, 2, str(_errors(output)), append, 0o666),
     )
+
+
+def _errors(output: Path) -> Path:
+    return output.with_name(f"{output.name}.stderr")
+
+
+def _joined(output: Path) -> int:
+    """Puts the errors behind the output, and returns where they begin."""
+    errors = _errors(output)
+    try:
+        with errors.open("rb") as source, output.open("ab") as target:
+            begin = target.tell()
+            shutil.copyfileobj(source, target)
+        errors.unlink()
+    except OSError:  # a full disk: they stay where they are
+        return 0
+    return begin
 
 
 def _is_elf(file: Path) -> bool:

@@ -37,9 +37,7 @@ def main(arguments: list[str]) -> int:
     (folder / PROGRAMS).mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the program's
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(path)
-    listener.listen(64)
+    listener = listening(path)
     warm(language)
     number = 0
     parent = os.getppid()
@@ -57,6 +55,15 @@ def main(arguments: list[str]) -> int:
             os._exit(0)
         connection.close()
     return 0
+
+
+def listening(path: str) -> socket.socket:
+    """Whoever sees the path may ask: it is there only once questions are heard."""
+    listener, made = socket.socket(socket.AF_UNIX), f"{path[:-1]}~"  # no longer than the path: there is little room for it
+    listener.bind(made)
+    listener.listen(64)
+    os.rename(made, path)
+    return listener
 
 
 def warm(language: str) -> None:

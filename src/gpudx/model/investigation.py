@@ -41,6 +41,7 @@ class Trial:
     output: str = field(default="", metadata=LATER)  # sha256 of what it printed
     fresh: str = field(default="", metadata=LATER)  # the pattern that fresh memory held
     given: str = field(default="", metadata=LATER)  # digest of all that devices gave it, if known
+    change: str = field(default="", metadata=LATER)  # what was changed of the program, in words: "arguments 1 and 2 of kernel scale swapped"
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,11 @@ class Asked:
     check: str = field(default="", metadata=LATER)  # a shell command that fails where the run's result is wrong
     compare: str = field(default="", metadata=LATER)  # a good copy of what it prints, or FILE=GOOD
     expect: str = field(default="", metadata=LATER)  # a regular expression that good output matches
+
+    @property
+    def judges(self) -> bool:
+        """Do they say what a wrong result is?"""
+        return bool(self.check or self.compare or self.expect)
 
     @property
     def name(self) -> str:
@@ -143,4 +149,5 @@ class Investigation:
     told: tuple[str, ...] = field(default=(), metadata=LATER)  # by the experiments that were asked for
     options: Given = field(default=(), metadata=LATER)  # that `gpudx investigate` was given
     symptom: FailureClass = field(default="", metadata=LATER)
+    notes: tuple[str, ...] = field(default=(), metadata=LATER)  # what breaks a rule and that no outcome depends on, in sentences
     also: tuple[Diagnosis, ...] = field(default=(), metadata=LATER)  # causes of a second failure that is unlike the first

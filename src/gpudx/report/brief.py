@@ -56,7 +56,8 @@ def watched(case: Case) -> str:
     suppressed = "".join(f" {note}" for note in suppressions(case))
     missing = missing_calls(case)
     gap = f" Not everything was recorded: {missing}." if missing else ""
-    return f"{found} in {seen} ({plural(len(case.processes), 'process', 'processes')}).{gap}{tools}{suppressed}"
+    several = f" ({len(case.processes):,} processes)" if len(case.processes) > 1 else ""
+    return f"{found} in {seen}{several}.{gap}{tools}{suppressed}"
 
 
 def missing_calls(case: Case) -> str:

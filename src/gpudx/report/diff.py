@@ -55,8 +55,10 @@ def _of(made: Comparison, aspect: Aspect) -> list[Difference]:
 
 def _told(made: Comparison, aspect: Aspect) -> tuple[Block, ...]:
     shown = _of(made, aspect)
-    rest = made.counts[aspect] - len(shown)
-    more = (Paragraph(f"... and {rest:,} more."),) if rest > 0 else ()
+    # Of a launch each argument that differs is shown, and the launch is counted.
+    calls = {(one.process, one.good, one.bad) for one in shown}
+    rest = made.counts[aspect] - (len(calls) if aspect == "arguments" else len(shown))
+    more = (Paragraph(f"... and {rest:,} more{' launches' if aspect == 'arguments' and rest > 1 else ''}."),) if rest > 0 else ()
     return (Bullets(tuple(_line(one) + _calls(one) for one in shown)), *more)
 
 

@@ -66,7 +66,7 @@ def rest(case: Case) -> Iterator[Section]:
     if flake is None:
         return
     stopped = f"Stopped after {plural(flake.runs, 'run')}, {flake.seconds:.0f} s of tests: {flake.stopped}."
-    sure = f"Statements hold for each test with {100 * flake.confidence:g} % confidence."
+    sure = f"Statements hold for each test with {100 * flake.confidence:g}% confidence."
     yield Section("The study", (Paragraph(f"{stopped} {sure}"), _conditions(flake)))
     if flake.results:
         yield Section("Failure rates", (_rates(flake),))
@@ -187,7 +187,7 @@ def _conditions(flake: Flake) -> Table:
 def _rates(flake: Flake) -> Table:
     shown = [test for test in flake.results if test.kind != "cascade" or not flake.followers][:MOST_WORDS]
     rows = [(test.name if cell is _told(test)[0] else "", *_row(cell)) for test in shown for cell in _told(test)]
-    return Table(("test", "condition", "failed", f"failure rate ({100 * flake.confidence:g} % interval)"), tuple(rows))
+    return Table(("test", "condition", "failed", f"failure rate ({100 * flake.confidence:g}% interval)"), tuple(rows))
 
 
 def _told(test: FlakyTest) -> tuple[Cell, ...]:

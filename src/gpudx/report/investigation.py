@@ -8,7 +8,7 @@ from gpudx.model import Case, Cell, Investigation, Observation
 from gpudx.model.investigation import OTHER_PROGRAMS
 from gpudx.report.blocks import Bullets, Paragraph, Picture, Section, Table
 
-RATES = "For each experiment, how often it failed (the mark) and the 95 % interval of its failure rate (the bar)."
+RATES = "For each experiment, how often it failed (the mark) and the 95% interval of its failure rate (the bar)."
 WHY_STOPPED = {
     "": "not finished",
     "nothing left that separates them": "no experiment is left that would separate the remaining causes",
@@ -22,7 +22,7 @@ def investigated(case: Case) -> Iterator[Section]:
     if state is None:
         return
     runs = sum(seen.runs + sum(count for _, count in seen.others) for seen in case.observations)
-    level = f"By chance alone, experiments confirm a wrong cause in at most {100 * (1 - state.confidence):.2g} % of investigations."
+    level = f"By chance alone, experiments confirm a wrong cause in at most {100 * (1 - state.confidence):.2g}% of investigations."
     stopped = WHY_STOPPED.get(state.stopped, state.stopped)
     yield Section("The investigation", (Paragraph(f"Stopped after {runs} runs: {stopped}. {state.reason} {level}"),))
     yield Section("Experiments", (Picture("rates", RATES), _experiments(case.observations)))
@@ -43,7 +43,7 @@ def _not_run(state: Investigation) -> Iterator[str]:
 
 def _experiments(seen: tuple[Observation, ...]) -> Table:
     rows = tuple((one.experiment, _failed(one), _fits(one), _remarks(one)) for one in seen)
-    return Table(("experiment", "failed", "failure rate (95 % interval)", "remarks"), rows)
+    return Table(("experiment", "failed", "failure rate (95% interval)", "remarks"), rows)
 
 
 def _failed(seen: Observation) -> str:

@@ -35,7 +35,7 @@ def sections(case: Case) -> Iterator[Section]:
             )
             for c in judged.counts
         )
-        sure = f"failure rate ({100 * case.verification.question.confidence:g} % confidence)"
+        sure = f"failure rate ({100 * case.verification.question.confidence:g}% confidence)"
         blocks = (Table(("condition", "failed", "failed otherwise", sure), rows), Bullets(judged.because))
         yield Section("Before and after the change", blocks)
     if case.bisection:

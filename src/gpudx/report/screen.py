@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from gpudx.model import Case, Diagnosis, Investigation, Outcome
+from gpudx.model import Case, Diagnosis, Finding, Investigation, Outcome
 from gpudx.model.case import first_rank_to_fail
 from gpudx.report import Page, builds, flake, source_line
 from gpudx.report.brief import RECORDER, calls_made, eventful, missing_calls, near, suppressions, unchecked_images
@@ -68,16 +68,20 @@ SHOWS = {"recorded": (), "fenced": ("--fence",), "checked": ("--sanitize",)}  # 
 LONGEST_COMMAND = 72  # columns; a longer one is shown as the shorter one that goes on with the case
 LEAST_CODE = 20  # columns worth quoting
 IN_CODE = re.compile(r"\+0x[0-9a-f]+$")  # a place in a kernel's machine code
-WITH_LINE_INFO = "Build the kernel with -lineinfo to see its source line here."
+WITH_LINE_INFO = "Build the kernel with -lineinfo to see its source line here"
+UNLESS_REPLACED = ", unless the compiler put the trap in"  # such code has no line
 WITH_LINES = "Build the program with -g to see the source line of the call here."
 INVESTIGATE = "`gpudx investigate`"  # of no use where the whole command follows
 SEVERAL = "Where several launches are named"  # of no use where one is
 PYTHON = re.compile(r"python[\d.]*$")
 COMMANDS = ("gpudx ", "pip ")
 PIP_INSTALL = re.compile(r"pip install (?:'[^']+'|[\w.-]+)")
+RUNTIME_FRAME = re.compile(r"\[|__device_stub_|libcudart_static_|(?:cuda|hip)[A-Z]")  # in a stack: no code of the user's
 OWN_FRAMES = "(libgpudx"  # our own frames in a stack
 MODULE = "<module>"  # no function: the top level of a Python file
 UNEXPLAINED, NO_CAUSE, NOT_ENDED = "unexplained", "NO CAUSE FOUND", "NOT ENDED"
+WORD = re.compile(r"[\w.]*\w")
+FILLING = {"the", "driver", "returned", "a", "an", "is"}  # "the driver returned CL_INVALID_VALUE" is "was refused with ..."
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`0-9])")
 
 
@@ -190,10 +194,10 @@ def _full(
     steps = _steps(case, best, next_command)
     unplaced = place is None or (best is not None and best.guilty is not None and not best.guilty.source)
     if best and best.guilty and IN_CODE.search(best.guilty.source or ""):
-        steps = [*steps[:1], WITH_LINE_INFO]
+        steps = [*steps[:1], WITH_LINE_INFO + (UNLESS_REPLACED if best.cause == "device-trap" else "") + "."]
     elif best and unplaced and _has_stack(best, case) and (command := _with_lines(case, best)):
         steps = [*steps[:1], command]
-    elif best and place is None and _needs_debug_info(best, case):
+    elif best and place is None and _needs_debug_info(best, case) and not any(one.startswith(COMMANDS) for one in steps):
         steps = [*steps[:1], WITH_LINES]
     steps = steps[: room.steps]
     if steps:
@@ -221,6 +225,7 @@ def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
     parts = {
         "head": _head(case, writer),
         "sentences": _sentences(_headline(case), writer, 1),
+        "notes": [],
         "said": [],
         "code": [],
         "coverage": [],
@@ -228,18 +233,22 @@ def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
         "next": [f"{INDENT}next: {full(command)}"] if command else [],
     }
     said = clean(case.outcome.said)
+    checked = (("coverage", writer.dimmed(coverage(case, counts=False))),)
     for name, lines in (
         ("coverage", writer.dimmed(" ".join(filter(None, [missing_calls(case), *suppressions(case)])))),
         ("said", [writer.cut(f"{INDENT}the program printed: {said}")] if said else []),
         ("code", _one_line_of_code(place, writer) if place else []),
+        *(checked if case.investigation else ()),  # what is not wrong is the result of an investigation without a cause
         ("more", _more(case, writer, "")),
-        ("coverage", writer.dimmed(coverage(case, counts=False))),
-        ("coverage", writer.dimmed(coverage(case))),
+        *checked,
+        ("coverage", writer.dimmed(coverage(case, counts=not case.outcome.passed))),
         ("sentences", _sentences(_headline(case), writer, SHORT_ROWS)),
     ):
         more = parts | {name: lines}
-        parts = more if writer.fits(chain(*more.values()), SHORT_ROWS) else parts
-    return list(chain(*parts.values()))
+        told = chain(*(lines for part, lines in more.items() if part != "next"))
+        parts = more if writer.fits(told, SHORT_ROWS - len(parts["next"])) else parts  # a command is one line, however long it is
+    noted = case.investigation.notes if case.investigation else ()
+    return list(chain(*(parts | {"notes": list(chain(*map(writer.wrapped, noted)))}).values()))
 
 
 # ---- the parts ----
@@ -333,9 +342,9 @@ def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> li
         chosen = [one for severity in ("error", "warning") for one in case.findings if one.severity == severity]
         told = most_telling(case) if only_read(case) else None
         texts = [_unsaid(one.text, _headline(case)) for one in told.evidence] if told else []
-        texts += [f"{one.message} [{one.id}]" for one in chosen if one is not told]
+        texts += [f"{one.message} [{_id_and_line(one)}]" for one in chosen if one is not told]
     headline = _headline(case)
-    texts = [text for text in dict.fromkeys(texts) if text and text not in headline]
+    texts = [text for text in dict.fromkeys(texts) if text and not _is_said(text, headline)]
     made = [writer.wrapped(text, f"{INDENT}- ") for text in texts]
     if made and only_read(case):
         made[0] = _shortened(made[0], room.fact_lines, writer)  # the line of the log itself
@@ -345,6 +354,19 @@ def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> li
     more = len(texts) - room.facts if not best else 0
     tail = [f"{INDENT}- and {more:,} more"] if more > 0 else []
     return [line for lines in short[: room.facts] for line in lines] + tail
+
+
+def _is_said(text: str, headline: str) -> bool:
+    """Are all words of the fact in the headline, in this order?"""
+    said = iter(WORD.findall(headline.lower()))
+    return all(word in said for word in WORD.findall(text.lower()) if word not in FILLING)
+
+
+def _id_and_line(finding: Finding) -> str:
+    """ "row-pitch, app.c:41": no code is shown beside a list of findings."""
+    source = finding.site.source if finding.site else None
+    line = os.path.basename(source) if source else ""
+    return f"{finding.id}, {line}" if line and line not in finding.message else finding.id
 
 
 def _shortened(lines: list[str], most: int, writer: Writer) -> list[str]:
@@ -395,14 +417,16 @@ def _has_stack(best: Diagnosis, case: Case) -> bool:
 
 
 def _with_lines(case: Case, best: Diagnosis) -> str:
-    """The command that shows the line of a call that a wrapper made: an interpreter, or a header of the system; "" where it would
-    not."""
+    """The command that shows the line of a call that a wrapper made, an interpreter or a header of the system, or whose caller is only
+    recorded on request; "" where it would not."""
     python = bool(case.command) and bool(PYTHON.match(os.path.basename(case.command[0])))
-    ways = _ways(case, best)
-    if ways is None or not (python or (best.guilty is not None and best.guilty.source)):
+    ways, guilty = _ways(case, best), best.guilty
+    change = best.root or guilty
+    unseen = guilty is not None and guilty.api != "opencl" and guilty.launch is not None and not (change and change.host_stack)
+    if ways is None or not (python or (guilty is not None and guilty.source) or unseen):
         return ""
     words = shlex.join(["gpudx", "run", "--stacks", *ways, "--", *_program(case)])
-    return f"{words}   # names the {'Python ' if python else ''}line"
+    return f"{words}   # names the {'Python ' if python else ''}line{' (build with -g)' if unseen and not python else ''}"
 
 
 def _ways(case: Case, best: Diagnosis) -> Sequence[str] | None:
@@ -418,14 +442,16 @@ def _ways(case: Case, best: Diagnosis) -> Sequence[str] | None:
 def _frames(best: Diagnosis) -> str:
     """ "in layer_close+0x1f (plugin.so), called from main+0x194 (app)": of the call to change, where no line is known."""
     site = best.root or best.guilty
-    known = [one for one in (site.host_stack if site else ()) if not one.startswith("[") and OWN_FRAMES not in one]
+    known = [one for one in (site.host_stack if site else ()) if not RUNTIME_FRAME.match(one) and OWN_FRAMES not in one]
     return f"in {', called from '.join(known[:2])}" if known else ""
 
 
 def _needs_debug_info(best: Diagnosis, case: Case) -> bool:
-    """Would -g show the line? Each call of OpenCL is recorded with its caller, which is the program unless that is an interpreter."""
+    """Would -g show the line? The caller is recorded, as of each call of OpenCL, and is the program unless that is an interpreter."""
     interpreted = bool(case.command) and bool(PYTHON.match(os.path.basename(case.command[0])))
-    return best.guilty is not None and best.guilty.api == "opencl" and not best.guilty.source and not interpreted
+    guilty, change = best.guilty, best.root or best.guilty
+    recorded = guilty is not None and (guilty.api == "opencl" or (change is not None and bool(change.host_stack)))
+    return recorded and guilty is not None and not guilty.source and not interpreted
 
 
 def _numbered(steps: Sequence[str], writer: Writer) -> Iterator[str]:
@@ -475,12 +501,12 @@ def _after_investigation(case: Case, state: Investigation) -> str:
     if state.stopped in (*UNFINISHED, "the failure did not reproduce"):
         return again
     asked = state.asked
-    if state.stopped == "no fault found" and not (asked.check or asked.compare or asked.expect):
+    if state.stopped == "no fault found" and not asked.judges:
         words = shlex.join(["gpudx", "investigate", "--expect", "TEXT", "--", *_program(case)])
         return f"{words}   # TEXT: what a correct run prints"
     if _best(case) is None and case.outcome.failed and calls_made(case):
         words = shlex.join(["gpudx", "run", "--keep", "all", "--case", "bad", "--", *_program(case)])
-        return f"{words}   # then --case good with an input, device or revision that works, and gpudx diff good bad"
+        return f"{words}   # then --case good with an input that works, and gpudx diff good bad"
     return ""
 
 
@@ -533,7 +559,7 @@ def _more(case: Case, writer: Writer, picture: str) -> list[str]:
 
 
 def coverage(case: Case, counts: bool = True) -> str:
-    """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; unchecked in kernels: races"; without `counts` only what
+    """ "1,019 launches, 3 runs in 11.0 s; checked: bounds; unchecked in kernels: races"; without `counts` only what
     is missing and what was checked."""
     if case.flake:
         runs = f"{plural(case.flake.runs, 'run')} in {duration(case.flake.seconds)}"
@@ -542,7 +568,8 @@ def coverage(case: Case, counts: bool = True) -> str:
         return ""
     launches = _launches(case)
     later = any(one.guilty and (one.guilty.launch or 0) > launches for one in case.diagnosis[:1])
-    parts = [plural(calls_made(case), "call"), plural(launches, "launch", "launches") + (" in the plain run" if later else "")]
+    # Not how many calls: their numbers count the recorder's own notes, too, and may be higher.
+    parts = [plural(launches, "launch", "launches") + (" in the plain run" if later else "")] if launches else ["no launches"]
     state = case.investigation
     if state and state.trials:
         parts.append(f"{plural(len(state.trials), 'run')} in {duration(sum(one.seconds for one in state.trials))}")

@@ -35,6 +35,8 @@ DECIDES = re.compile(
 )
 PICKS = re.compile(r"\b(\w+)(?:\.|->)(\w+)\b(?!\s*\().*\b\1(?:\.|->)(?!\2\b)\w+\b(?!\s*\()", re.S)  # in.width, in.pitch
 REFUSED = "launch-refused"
+RELEASES = re.compile(r"^cl(?:Release|SVMFree)|Free|Destroy")
+STALE = "stale-executable"
 STUB = "__device_stub_"  # of nvcc and hipcc: it launches the kernel
 NATIVE = re.compile(r"^(?P<function>.+) at (?P<file>[^/ ]+):(?P<line>\d+) \((?P<object>.+)\)$")
 PYTHON = re.compile(r"^(?P<file>[^/ ]+):(?P<line>\d+) in (?P<function>.+) \(python\)$")
@@ -72,7 +74,10 @@ class _Frame:
 
 
 def of(case: Case, entry: Diagnosis, kernel_text: KernelText | None = None) -> SourceLine | None:
-    """The line to read first: the call to change, else the access inside the kernel, else the guilty call, else the victim."""
+    """The line to read first: the call to change, else the access inside the kernel, else the guilty call, else the victim. None of a
+    program that is older than its sources: a line of theirs is another one."""
+    if entry.cause == STALE:
+        return None
     folders = _folders(case, *_sites(entry))
     if entry.root is not None and (found := _of_site(entry.root, folders)):
         return found
@@ -134,8 +139,22 @@ def _of_site(site: Site | Guilty, folders: Sequence[str]) -> SourceLine | None:
     at = next((i for i, one in enumerate(frames) if (one.file, one.line) == (os.path.basename(path), line)), None)
     if at is None:
         return None if is_installed(path) else _quoted(path, line, "")
-    chosen = _first_own(frames[at:], path, folders, site.argument is not None)
+    argument = site.argument is not None
+    chosen = _where_it_ended(frames[at:], site.call, folders) or _first_own(frames[at:], path, folders, argument)
     return _quoted(*chosen) if chosen else None
+
+
+def _where_it_ended(frames: Sequence[_Frame], call: str, folders: Sequence[str]) -> tuple[str, int, str] | None:
+    """Of a release by a C++ object: the function in which the object ended, or was assigned to. The line inside the class is the same for
+    all its objects."""
+    near = frames[: MOST_WRAPPERS + 1] if RELEASES.search(call) else ()
+    names = [frame.function.split("(")[0].rpartition("::")[2] for frame in near]
+    ended = next((at + 1 for at in reversed(range(len(names))) if names[at].startswith("~")), None)
+    first = ended if ended is not None else next((at for at, name in enumerate(names) if at and name == "operator="), None)
+    if first is None or first >= len(frames):
+        return None
+    own = next(((file, one) for one in frames[first:] if (file := _found(one.file, folders))), None)
+    return (own[0], own[1].line, own[1].function) if own else None
 
 
 def _first_own(frames: Sequence[_Frame], path: str, folders: Sequence[str], is_argument: bool = False) -> tuple[str, int, str] | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from gpudx.model import Allocation, Case, Diagnosis, Evidence, Finding, Guilty, Site
+from gpudx.model import Allocation, Case, Diagnosis, Drawing, Evidence, Finding, Guilty, Site
 
 STREAMS = ("cuda", "hip")
 QUEUE = re.compile(r"\b([Qq])ueue(s?)\b(?!-)")
@@ -22,11 +22,7 @@ Reword = Callable[[str], str]
 
 def reworded(case: Case) -> Case:
     """The case with streams for CUDA and HIP, documented names of functions, and buffers by number."""
-    apis = {one.site.api for one in case.findings if one.site} | {
-        one.guilty.api for one in case.diagnosis if one.guilty
-    }
-    known = apis - {""}
-    api = known.pop() if len(known) == 1 else ""
+    api = _api(case)
     return replace(
         case,
         diagnosis=tuple(
@@ -36,6 +32,38 @@ def reworded(case: Case) -> Case:
         findings=tuple(
             _finding(one, _for(one.site.api if one.site and one.site.api else api, _runtime_names(one.site)))
             for one in case.findings
+        ),
+    )
+
+
+def _api(case: Case) -> str:
+    """The one that the case is about; "" where there are several."""
+    apis = {one.site.api for one in case.findings if one.site} | {one.guilty.api for one in case.diagnosis if one.guilty}
+    known = apis - {""}
+    return known.pop() if len(known) == 1 else ""
+
+
+def drawn(drawing: Drawing, case: Case) -> Drawing:
+    """What is drawn, in the same words; what the program named, and its source, stay as they are."""
+    reword = _for(_api(case), {})
+    call = drawing.guilty
+    return replace(
+        drawing,
+        timelines=tuple(replace(one, queues=tuple(map(reword, one.queues))) for one in drawing.timelines),
+        maps=tuple(
+            replace(
+                one,
+                kinds=tuple("buffer" if kind == "memory" else kind for kind in one.kinds),
+                points=tuple(replace(point, text=reword(point.text)) for point in one.points),
+                near=tuple((reword(first), *rest) for first, *rest in one.near),
+            )
+            for one in drawing.maps
+        ),
+        guilty=call
+        and replace(
+            call,
+            values=tuple((reword(name), reword(value) if name == "queue" else value) for name, value in call.values),
+            arguments=tuple((*row[:-1], reword(row[-1])) for row in call.arguments),
         ),
     )
 

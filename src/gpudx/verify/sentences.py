@@ -161,16 +161,16 @@ def _runs(seen: Tally, condition: Condition) -> str:
 
 
 def span(count: Count) -> str:
-    """ "12 % to 48 %"."""
+    """ "12% to 48%"."""
     return f"{_percent(count.interval.low)} to {_percent(count.interval.high)}"
 
 
 def _percent(share: float) -> str:
     number = 100 * share
     return (
-        f"{number:.0f} %"
+        f"{number:.0f}%"
         if number in (0, 100) or 1 <= number < 99
-        else f"{number:.2g} %"
+        else f"{number:.2g}%"
         if number < 1
-        else f"{number:.4g} %"
+        else f"{number:.4g}%"
     )

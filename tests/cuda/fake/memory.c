@@ -226,12 +226,18 @@ API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t size,
     return to_device(dst, src, size);
 }
 
+static char *side(const struct gdx_cu_side2 *one)
+{
+    char *base = one->type == CU_MEMORYTYPE_HOST ? (char *)(uintptr_t)one->host : (char *)(uintptr_t)one->device;
+    return base + one->y * one->pitch + one->x;
+}
+
 API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *box)
 {
     ENTER(cuMemcpy2D_v2);
-    char *to = (char *)(uintptr_t)box->dst.device + box->dst.y * box->dst.pitch + box->dst.x;
-    const char *from = (const char *)box->src.host + box->src.y * box->src.pitch + box->src.x;
-    NEED(box->src.type == CU_MEMORYTYPE_HOST && box->dst.type == CU_MEMORYTYPE_DEVICE, CUDA_ERROR_INVALID_VALUE);
+    char *to = side(&box->dst);
+    const char *from = side(&box->src);
+    NEED(box->src.type != CU_MEMORYTYPE_ARRAY && box->dst.type != CU_MEMORYTYPE_ARRAY, CUDA_ERROR_INVALID_VALUE);
     NEED(box->src.pitch >= box->width + box->src.x, CUDA_ERROR_INVALID_VALUE);
     NEED(box->dst.pitch >= box->width + box->dst.x, CUDA_ERROR_INVALID_VALUE);
     for (size_t row = 0; row < box->height; row++)

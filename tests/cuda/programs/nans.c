@@ -1,9 +1,10 @@
-/* nans inf|host|none: six launches of add; from the fourth on two numbers are too large for their sum, or one is a NaN from the host. */
+/* nans inf|host|place|none: six launches of add; from the fourth on two numbers are too large for their sum, or one is a NaN from the host.
+ * `place`: the sum replaces its first operand, which the kernel is also passed as const. */
 #include <math.h>
 
 #include "reach.h"
 
-static const char image[] = "kernel _Z3addPfS_S_i 8 8 8 4\n";
+static const char image[] = "kernel _Z3addPfS_S_i 8 8 8 4\nkernel _Z3addPKfS0_Pfi 8 8 8 4\n";
 enum { N = 1000 };
 
 int main(int argc, char **argv)
@@ -15,14 +16,14 @@ int main(int argc, char **argv)
     CUfunction add;
     CUdeviceptr x, y, out;
     CUdevice device;
-    int n = N;
+    int n = N, in_place = !strcmp(what, "place");
     reach_driver();
     CHECK(DO(cuInit)(0));
     CHECK(DO(cuDeviceGet)(&device, 0));
     CHECK(DO(cuDevicePrimaryCtxRetain)(&context, device));
     CHECK(DO(cuCtxSetCurrent)(context));
     CHECK(DO(cuModuleLoadData)(&module, image));
-    CHECK(DO(cuModuleGetFunction)(&add, module, "_Z3addPfS_S_i"));
+    CHECK(DO(cuModuleGetFunction)(&add, module, in_place ? "_Z3addPKfS0_Pfi" : "_Z3addPfS_S_i"));
     CHECK(DO(cuMemAlloc_v2)(&x, sizeof a));
     CHECK(DO(cuMemAlloc_v2)(&y, sizeof a));
     CHECK(DO(cuMemAlloc_v2)(&out, sizeof a));
@@ -34,11 +35,11 @@ int main(int argc, char **argv)
             b[7] = NAN;
         CHECK(DO(cuMemcpyHtoD_v2)(x, a, sizeof a));
         CHECK(DO(cuMemcpyHtoD_v2)(y, b, sizeof b));
-        void *params[] = { &x, &y, &out, &n };
+        void *params[] = { &x, &y, in_place ? &x : &out, &n };
         CHECK(DO(cuLaunchKernel)(add, 4, 1, 1, 256, 1, 1, 0, NULL, params, NULL));
     }
     CHECK(DO(cuCtxSynchronize)());
-    CHECK(DO(cuMemcpyDtoH_v2)(a, out, sizeof a));
+    CHECK(DO(cuMemcpyDtoH_v2)(a, in_place ? x : out, sizeof a));
     printf("%d\n", isfinite(a[7]));
     return 0;
 }

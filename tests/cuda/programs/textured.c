@@ -13,6 +13,8 @@ int main(int argc, char **argv)
     CUdevice device;
     CUtexObject texture;
     CUDA_RESOURCE_DESC resource;
+    CUDA_TEXTURE_DESC description;
+    const unsigned normalized = 2;
     const char *const names[] = { "sample", "_Z7sampledPfy", "_Z5sizedPfm" };
     reach_driver();
     CHECK(DO(cuInit)(0));
@@ -22,7 +24,10 @@ int main(int argc, char **argv)
     CHECK(DO(cuModuleLoadData)(&module, image));
     CHECK(DO(cuMemAlloc_v2)(&out, 64));
     memset(&resource, 0, sizeof resource);
+    memset(&description, 0, sizeof description);
+    memcpy((char *)&description + 16, &normalized, sizeof normalized);  /* its flags */
     CHECK(DO(cuTexObjectCreate)(&texture, &resource, NULL, NULL));
+    CHECK(DO(cuTexObjectCreate)(&texture, &resource, &description, NULL));
     if (argc > 1 && !strcmp(argv[1], "destroyed"))
         CHECK(DO(cuTexObjectDestroy)(texture));
     for (int i = 0; i < 3; i++) {

@@ -1,5 +1,9 @@
 /* Crashes inside a call, in a kernel, in the program, and by abort. */
 #include "common.h"
+#include <assert.h>
+#undef NDEBUG
+
+static void expect_none(int count) { assert(count == 0); }
 
 int main(int argc, char **argv)
 {
@@ -18,6 +22,10 @@ int main(int argc, char **argv)
         *(volatile int *)0x10 = 1;
     if (is("abort"))
         abort();
+    if (is("assert"))
+        expect_none(argc);
+    if (is("library"))
+        return (int)strlen((const char *)(size_t)(argc - 2));
     (void)scale;
     return finish();
 }

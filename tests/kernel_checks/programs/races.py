@@ -73,6 +73,14 @@ __kernel void tallied(__global int *o) {
   int l = get_local_id(0);
   if (RIGHT) atomic_add(&o[l], l + 1); else o[l] += l + 1;
 }
+__kernel void pooled(__global float *a, uint in, uint out, int n) {
+  int i = get_global_id(0), row = get_global_id(1);
+  float sum = 0;
+  for (int k = 0; k < n; ++k) sum += a[in + row * n + k];
+  a[out + row * get_global_size(0) + i] = sum;
+}
+__kernel void combed(__global float *a, int in, int out) { int i = get_global_id(0); a[out + 2 * i] = a[in + 2 * i] + 1; }
+__kernel void scanned(__global float *a, int back) { int i = get_global_id(0); if (RIGHT ? i < back : i >= back) a[i] += a[RIGHT ? i : i - back]; }
 """
 
 
@@ -105,6 +113,9 @@ def main(right: bool) -> None:
     run("branch", (256,), (64,), memory(128), cl.LocalMemory(256), 32)
     run("tallied", (256,), (64,), memory(64, np.int32))
     run("scatter", (256,), (64,), memory(256, np.int32, np.arange(256) if right else np.arange(256) % 200), memory(256))
+    run("pooled", (64, 4), (16, 1), memory(1024), 0 if right else 200, 512 if right else 0, 32)
+    run("combed", (64,), (16,), memory(512), 0, 1 if right else 2)
+    run("scanned", (256,), (64,), memory(256), 4)
     queue.finish()
 
 

@@ -85,6 +85,40 @@ def _is_assigned(body: list[str], at: int) -> bool:
     return False
 
 
+def row_strides(source: str, kernel: str, options: str = "") -> dict[str, str]:
+    """By pointer: the number that a kernel multiplies the id of the second dimension with, where it does so in each use of the pointer:
+    `image[y * pitch + x]`."""
+    declared, body = signature_of(source, kernel, options), _body_of(source, kernel, options)
+    numbers = {one.name for one in declared or () if "*" not in one.type}
+    rows = {name for name in _names(body) if _is_own_id(body, name, 1)}
+    found: dict[str, str] = {}
+    for name in (one.name for one in declared or () if "*" in one.type):
+        strides = {_stride(_subscript(body, at), rows) for at, token in enumerate(body) if token == name}
+        if len(strides) == 1 and (stride := strides.pop()) in numbers and not any(_is_changed(body, i) for i in _places(body, stride)):
+            found[name] = stride
+    return found
+
+
+def _places(body: list[str], name: str) -> list[int]:
+    return [at for at, token in enumerate(body) if token == name]
+
+
+def _subscript(body: list[str], at: int) -> list[str]:
+    """What is between the brackets behind a name; nothing where there are none."""
+    if body[at + 1 : at + 2] != ["["]:
+        return []
+    end = next((end for end in range(at + 2, len(body)) if body[end] == "]"), at)
+    return body[at + 2 : end]
+
+
+def _stride(index: list[str], rows: set[str]) -> str:
+    """Of `y * pitch + x`, without another product, division or element of memory; "" of others."""
+    first = index[:3]
+    if index[1:2] != ["*"] or index[3:4] != ["+"] or set(index[4:]) & {"*", "/", "%", "[", "("} or not index[4:]:
+        return ""
+    return first[2] if first[0] in rows else first[0] if first[2] in rows else ""
+
+
 def useless_clamps(source: str, kernel: str, options: str = "") -> dict[str, tuple[int, str]]:
     """`max(y - r, 0u)` with an unsigned id and a parameter: its text, with the dimension and the parameter. Nothing where the kernel
     compares the two before."""

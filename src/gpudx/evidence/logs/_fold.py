@@ -16,7 +16,7 @@ MOST_SITES = 2000
 MOST_STRANGE = 8  # lines that are shown where nothing is understood
 HEADLINE = 6  # lines from a headline to the error that it leads to
 NAMING = ("cuda-error", "hip-error", "opencl-error", "gpu-status", "cuda-libraries", "xla", "pytorch", "device-lost", "windows-stop")
-REASON_ABOVE = "host-abort"  # what was printed before it says why, in whatever words
+REASON_ABOVE = ("host-abort", "go-stack")  # what was printed before it says why, in whatever words
 ROLES = ("fault", "refusal", "report", "ending")  # on one line, what says most comes first
 
 
@@ -90,7 +90,7 @@ def _understood(sites: Iterable[Told]) -> list[Told]:
     """Lines that nobody understands count only where nothing else tells of a failure; the first of them are enough."""
     known = [one for one in sites if one.event.kind != NOT_UNDERSTOOD]
     telling = [one for one in known if not program_error.is_weak(one.event.kind)]
-    says = [one.event for one in telling if not one.event.warning and one.event.kind != REASON_ABOVE]
+    says = [one.event for one in telling if not one.event.warning and one.event.kind not in REASON_ABOVE]
     if any(one.finding is None or one.causes for one in says):
         return telling
     return [*known, *[one for one in sites if one.event.kind == NOT_UNDERSTOOD][:MOST_STRANGE]]

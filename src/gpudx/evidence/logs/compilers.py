@@ -22,6 +22,7 @@ MARKS = (
     ": error: ",
     ": fatal error: ",
     "error: /",
+    "; error ",
     "nvcc fatal",
     "): warning #",
     "-Wuninitialized]",
@@ -38,11 +39,18 @@ SOURCES = (".cu", ".hip", ".cl", ".cpp", ".cc", ".cxx", ".c")
 _NVCC = re.compile(r"((?:[A-Za-z]:)?[\w./\\+-]+)\((\d+)\): (error|warning)(?: #([\w-]+))?: +(.+)")
 _CLANG = re.compile(r"(?:^|[\s'\"`])(<[\w ]{1,30}>|(?:[A-Za-z]:)?[\w./\\+~-]*):(\d+):\d+: (?:fatal )?(error|warning): (.+)")
 _NAMELESS = re.compile(r"^(?:\d*|[\w-]+|.*/(?:CompileSource|input))$")  # drivers call a program's text "1", "BC-src-code", "program_source"
+# Mesa's GLSL: the number of the source string, the line, and the column. AMD's and other front ends of EDG: '"a.cl", line 7: error: ...'.
+# ptxas, of a file. Qualcomm: the range of columns behind the place.
+_GLSL = re.compile(r"^\s*\d+:(\d+)\(\d+\): (error|warning): (.+)")
+_EDG = re.compile(r"^\s*\"([^\"]{1,200})\", line (\d+): (?:catastrophic )?(error|warning)(?: #([\w-]+))?: (.+)")
+_PTXAS = re.compile(r"\bptxas (\S+\.ptx), line (\d+); (error|fatal)\s*: (.+)")
+_RANGED = re.compile(r"^\s*([\w./<>-]+):(\d+):\d+:\{\d+:\d+-\d+:\d+\}: (?:fatal )?(error|warning): (.+)")
 _POCL = re.compile(r"\b(error|warning): (/[\w./+-]+\.cl):(\d+):\d+: (.+)")
 _CALL = re.compile(r"(?:^|[\s/;&|])(?:nvcc|hipcc|hipcc-clang)\s")
 _OBJECT = re.compile(r"Building (?:CUDA|HIP) object \S+?\.dir/(\S+)\.o\b")
 _FOLDER = re.compile(r"Entering directory [`'\"]([^'\"`]+)")
 # Numbers of nvcc's front end (EDG), and names of clang's warnings.
+_TEST = re.compile(r'error: in "[^"]{1,200}": ')  # Boost.Test, which reports as compilers do
 DISGUISED = {
     "549-D": "uninitialised",
     "20054-D": "initial-value-ignored",
@@ -68,7 +76,17 @@ class Lines:
 
     def read(self, near: Near) -> Iterator[Event]:
         text = near.text
-        if found := _NVCC.search(text):
+        if _TEST.search(text):
+            return
+        if found := _GLSL.match(text):
+            yield from _told("1", found[1], found[2], "", found[3])
+        elif found := _EDG.match(text):
+            yield from _told(found[1], found[2], found[3], found[4] or "", found[5])
+        elif found := _PTXAS.search(text):
+            yield from _told(found[1], found[2], "error", "", found[4])
+        elif found := _RANGED.match(text):
+            yield from _told(found[1], found[2], found[3], "", found[4])
+        elif found := _NVCC.search(text):
             yield from _told(found[1], found[2], found[3], found[4] or "", found[5])
         elif found := _CLANG.search(text):
             name = re.search(r"\[(-W[\w-]+)\]", found[4])
@@ -114,7 +132,7 @@ def _at(path: str, line: str) -> str:
 
 
 def _told(path: str, line: str, level: str, number: str, said: str) -> Iterator[Event]:
-    if not path.endswith((*SOURCES, ".h", ".hpp", ".cuh", ".hh", ">", ".metal", ".wgsl", ".comp")) and not _NAMELESS.match(path):
+    if not path.endswith((*SOURCES, ".h", ".hpp", ".cuh", ".hh", ">", ".metal", ".wgsl", ".comp", ".ptx")) and not _NAMELESS.match(path):
         return
     at = _at(path, line)
     said = re.sub(r"\. ", "; ", re.sub(r" \[-W[\w-]+\]$", "", said.strip()))[:LONGEST_MESSAGE].rstrip(".")

@@ -33,7 +33,7 @@ CAUSES = {
     "invalid-access": "out-of-bounds-access", "misaligned-access": "misaligned-access", "race": "race-in-kernel",
     "cluster-race": "race-in-kernel", "uninitialised-read": "read-before-write", "uninitialised-copy": "read-before-write",
     "barrier": "barrier-misuse", "hardware-exception": "device-exception", "trap": "device-trap", "api-error": "failed-call",
-    "deadlock": "barrier-misuse", "unified-memory-fault": "device-exception",
+    "deadlock": "barrier-misuse", "unified-memory-fault": "device-exception", "lifetime-race": "unordered-access",
 }  # fmt: skip
 # Exceptions of the hardware, by words of their first line.
 EXCEPTIONS = (
@@ -70,7 +70,8 @@ class InLog:
 
     def takes(self, near: Near) -> bool:
         """Its own lines are not read by others: an error that it quotes is told by its record."""
-        return bool(_OWN.match(near.text)) and self._parser.draft is not None
+        parser = self._parser
+        return bool(_OWN.match(near.text)) and (parser.draft is not None or (parser.totals.banner and parser.about_itself))
 
     def _line(self, text: str, line: int) -> None:
         draft = self._parser.draft
@@ -171,7 +172,7 @@ def _reported(finding: Finding, record: Record) -> Finding:
     """An error that a kernel left behind: the call that returned it is only the first that noticed."""
     name = record.error or f"error {record.code}"
     said = (
-        f"A kernel failed before {record.api} returned {name}; the log shows where this "
+        f"A kernel failed before {record.api or 'a call'} returned {name}; the log shows where this "
         f"was noticed, not which launch caused it."
     )
     return replace(finding, message=said)

@@ -79,6 +79,9 @@ MARKS = (
     "the cs has",
     "context is lost",
     "bad_tsg",
+    "external instance reference",
+    "hw exception by gpu",
+    "hw_exception_event",
     "4101",
     *LOCAL,
 )
@@ -103,7 +106,9 @@ _LOST = re.compile(
     r"|(?:driver|device|display|gpu|adapter|card)\b.{0,80}stopped responding|LiveKernelEvent"
     r"|device instance has been suspended|The CS has (?:been )?(?:rejected|cancel)|\bBAD_TSG\b"
     r"|GPU process (?:exited|crashed|was)"
-    r"|command buffer (?:was aborted|exited with error|execution (?:failed|error))",
+    r"|command buffer (?:was aborted|exited with error|execution (?:failed|error))"
+    r"|external Instance reference no longer exists"  # Dawn, of a device that is gone
+    r"|HW Exception by GPU|HSA_AMD_GPU_HW_EXCEPTION_EVENT",
     re.IGNORECASE,
 )
 _REASON = re.compile(
@@ -114,7 +119,7 @@ APIS = tuple(
     for api, pattern in (
         ("metal", r"\bMTL|Metal\b|kIOGPU|kIOAccel|command buffer"),
         ("direct3d", r"DXGI|D3D|Direct3D"),
-        ("webgpu", r"wgpu|WebGPU|Dawn|Parent device|GPUDevice"),
+        ("webgpu", r"wgpu|WebGPU|Dawn|external Instance|Parent device|GPUDevice"),
         ("vulkan", r"vulkan|\bvk|VkDevice"),
         ("opengl", r"\bGL_|OpenGL|WebGL|context lost"),
         ("cuda", r"CUDA|nvlddmkm|nvidia"),
@@ -124,10 +129,11 @@ APIS = tuple(
 _NOT_LOST = re.compile(
     r"(?<!due to )Insufficient Memory|OutOfMemory|device[- ]lost (?:callback|handler|promise)"
     r"|on_?device_?lost|TdrDelay|TdrLevel|if the device"
-    r"|lost\.then|no gpu "
+    r"|lost\.then|CallbackCancelled|no gpu "
     r"hang|\basahi |rejected.*\(-12\)|description for Event ID \d+ .{0,80}cannot be found",  # its driver prints the fault below
     re.IGNORECASE,
 )
+_INNOCENT = re.compile(r"context is innocent", re.IGNORECASE)  # Mesa, amdgpu_cs.c: each context is told whose work hung
 
 
 def read(near: Near) -> Iterator[Event]:
@@ -151,7 +157,10 @@ def read(near: Near) -> Iterator[Event]:
         message=f"The device was lost: {why}{f' ({reason})' if reason else ''}; the log shows where this was noticed, not which work "
         f"caused it.",
         facts=(("api", _api(text)), ("hung", str(hung))),
-        notes=("not proved: which launch, dispatch or submission caused it",),
+        notes=(
+            *(("the driver says that work of another context caused it",) if _INNOCENT.search(text) else ()),
+            "not proved: which launch, dispatch or submission caused it",
+        ),
         causes=("hang", "device-error-reported") if hung else ("device-error-reported",),
         next=_next.HANG if hung else _next.SERIALISE,
         noticed=source(text),

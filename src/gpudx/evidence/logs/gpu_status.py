@@ -42,6 +42,7 @@ MARKS = (
     "887A",
     "887a",
     "code = ze:",
+    "ze_result_t",
     "kIOGPU",
     "kIOAccel",
     "MTLCommandBufferError",
@@ -158,7 +159,7 @@ _OPTIX = re.compile(r"[Oo]pti[Xx]\w*.{0,400}?(?:code|error)\s*(?:=|:)?\s*\(?(7\d
 _OPTIX_CALL = re.compile(r"[Oo]pti[Xx] call\W+(optix\w+)")
 _LEVEL_ZERO = re.compile(r"\bze:(\d{6,10})|level[_ -]?zero\W.{0,40}?\b(0x7[0-9a-f]{7}|[12]\d{9})\b"
                          r"|(?-i:\bzes?[A-Z]\w+)\b.{0,60}?\b(0x7[0-9a-f]{7}|[12]\d{9})\b|\b(?:ze_result_t|ZE "
-                         r"error)\D{0,10}(0x7[0-9a-fA-F]{7})", re.IGNORECASE)
+                         r"error)\D{0,10}(0x7[0-9a-fA-F]{7}|[12]\d{9})", re.IGNORECASE)
 _DXGI = re.compile(r"\b(?:0x)?887[aA]00([0-9a-fA-F]{2})\b")
 _METAL = re.compile(r"\((?:0000)?[0-9a-f]{4,8}:(kIO(?:GPU|Accel)CommandBufferCallbackError\w+)\)|(MTLCommandBufferError\w+)")
 _SYCL = re.compile(r"SYCL error|Native API returns: (-\d+) \(Unknown")
@@ -202,7 +203,8 @@ _ZE_USE = (
 )
 NUMBERS |= {
     str(first + step): f"ZE_RESULT_ERROR_{name}"
-    for first, names in ((0x70000001, _ZE_DEVICE), (0x70010000, "INSUFFICIENT_PERMISSIONS NOT_AVAILABLE"), (0x78000001, _ZE_USE))
+    for first, names in ((0x70000001, _ZE_DEVICE), (0x70010000, "INSUFFICIENT_PERMISSIONS NOT_AVAILABLE"),
+                         (0x70020000, "DEPENDENCY_UNAVAILABLE"), (0x78000001, _ZE_USE))
     for step, name in enumerate(names.split())
 } | {str(0x7FFFFFFE): "ZE_RESULT_ERROR_UNKNOWN"}
 # OpenGL numbers: glcorearb.h. Programs print them in decimal or in hexadecimal.

@@ -42,7 +42,7 @@ SUBJECT = re.compile(
     r"|\btrt\b|cudnn|(?<![a-z])(?:lib)?(?:(?:cu|hip|roc)(?:blas|fft|solver|sparse|rand|tensor|rtc)|nv(?:rtc|jpeg|jitlink))"
     r"|miopen|rocblas|hipblas|nccl|\brccl\b|oneccl|onednn|\bxpu\b|directml|webgpu|wgpu|\bmetal\b|(?-i:\bMTL[A-Z]\w+)"
     r"|\bnvml\b|optix|egl\b"
-    r"|(?:compute|device|gpu|cuda) kernel|kernel (?:launch|execution|image)|kernel '|\bshader|\bPTX\b|spir-?v"
+    r"|(?:compute|device|gpu|cuda) kernel|\bkernel index\b|kernel (?:launch|execution|image)|kernel '|\bshader|\bPTX\b|spir-?v"
     r"|command (?:buffer|queue)"
     r"|ggml_|render device|\bndrange\b|\bdnn\b|\bdnnl\b|execute a primitive|libdevice|ptxas|launched on stream|mesa\b|libva|\bdxg"
     r"|driver name for fd|shmem|\bkernels?/|glsl|hlsl|wgsl|\bd3d\d|direct3d"
@@ -52,6 +52,10 @@ SUBJECT = re.compile(
     r"|\bmps\b(?! /)|\bSM (?:warp|exception)|graphics +exception|\bacl\b|\bE[EHZ]\d{4}\b|habana|ascend|\bHLO\b|autotun|\b(?:cuew"
     r"|hipew)\b|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b"
     r"|\b(?:iris|radeonsi|radv|anv|crocus|turnip|zink|lavapipe|llvmpipe|rusticl|hasvk|nvk|v3dv|panvk|freedreno)\b|batchbuffer|pocl"
+    r"|^(?:\w+/)?(?:msm|v3d|etnaviv|panfrost|panthor|lima|nouveau|nvc0|nv50|virgl|vc4|asahi|crocus|i915|i965|r600|d3d12|clover) *:"
+    r"|\blibgl\b|\bac_rtld\b|\bpan_bo\w*|nvc0_\w+|\bEE \S+/gallium/|code object|\broc(?:device|memory|virtual|blit|program|kernel"
+    r"|signal|settings)\.cpp|\bhip_\w+\.cpp|scratch for one wave|reducing queue occupancy"
+    r"|\bv4l2[-_ ]request|\bpresent clause\b|allocation on device"
     r"|\bdrm_\w+|\bbuild (?:BLAS|TLAS|BVH)\b|acceleration structure|\brmm\b|rapids|\bcudf\b|(?-i:\bzes?[A-Z]\w{3,})"
     r"|\bkokkos\b|execution plans?\b|\bengine to execute\b|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b|openvino|nnapi"
     rf"|{_ACCELERATORS}",
@@ -108,7 +112,7 @@ CLASSES = (
         r"|(?:find|found) (?:any|no|an? (?:suitable|valid|usable)) (?:\w+ )?(?:implementation|algorithm|tactic|config\w*|solver|plan)\b"
         r"|\bno (?:\w+ )?(?:implementations?|algorithms?|tactics?|engine configs?|execution plans?) (?:\w+ )?(?:built|found|available"
         r"|support\w*|works?)|\bfind an engine to execute\b"
-        r"|(?-i:NotSupported\w*)|\bcannot (?:\w+ ){0,2}\S+ (?:\w+ ){0,2}during (?:\w+ ){0,3}capture|\bclause was not found on device",
+        r"|(?-i:NotSupported\w*)|\bcannot (?:\w+ ){0,2}\S+ (?:\w+ ){0,2}during (?:\w+ ){0,3}capture",
         "refusal",
         "failed-call",
         _next.RECORD,
@@ -157,7 +161,7 @@ CLASSES = (
         r"|error in alloc\w*"
         r"|memory alloc\w* (?:error|failure)|(?:exceeds|larger than|over).{0,40}(?:max\w* alloc"
         r"|available (?:\w+ )?memory|memory limit)"
-        r"|no available (?:\w+ )?memory"
+        r"|\ballocation on device\b(?: \d+)?(?: would exceed|\W*$)|no available (?:\w+ )?memory"
         r"|ran out of (?:\w+ ){0,2}memory|memory (?:is )?exhausted|pool size exceed\w*|exceeds? the (?:maximum )?pool size",
         "refusal",
         "failed-call",
@@ -225,6 +229,7 @@ CLASSES = (
         "wrong-device-code",
         r"(?:find|found|no) (?:a |any )?compatible (?:kernel|code|binary|image)"
         r"|(?:not |in)compatible (?:with|image|device|gpu|arch\w*|processor|binary|code)|(?:processor|arch\w*|target|isa) mismatch"
+        r"|unsupported code object|code object.{0,120}not supported by"
         r"|unsupported (?:gpu|device|arch\w*|target|compute capability|processor)|(?:gpu|device|arch\w*"
         r"|compute capability|gfx\w+|sm_\d+)\b"
         r".{0,40}\b(?:is |are )?(?:not|no longer) supported|no (?:kernel|device|code|binary"
@@ -249,7 +254,8 @@ CLASSES = (
     ),
     _class(
         "build-failed",
-        r"\bcl(?:Build|Compile|Link)Program\W{1,4}(?:error|fail)|(?:fail\w*|error|unable|could not)\b.{0,60}\b(?:compil\w+"
+        r"\bupload (?:the )?shader|\bselect compute shader"
+        r"|\bcl(?:Build|Compile|Link)Program\W{1,4}(?:error|fail)|(?:fail\w*|error|unable|could not)\b.{0,60}\b(?:compil\w+"
         r"|build\w*|link\w*|jit)\b.{0,60}\b(?:kernel|program"
         r"|module|shader|ptx|code|source"
         r"|pipeline)|(?:compil\w+|build\w*|link\w*)\b.{0,60}\b(?:kernel|program|module|shader|ptx"
@@ -267,7 +273,7 @@ CLASSES = (
         r"|driver|platform|adapter)s?\b"
         r".{0,30}\bnot (?:found|available|present|detected|visible|usable|initiali[sz]ed)|(?:device|gpu|driver|cuda|adapter|platform)s? "
         r"(?:\w+ ){0,2}unavailable|cannot open shared object"
-        rf"|{_FAIL}\b.{{0,40}}\b(?:load|open|find|locate|detect|enumerat\w*|initiali[sz]\w*|init|(?:re)?creat\w*|set ?up"
+        rf"|{_FAIL}\b.{{0,40}}\b(?:load|open|find|locate|detect|retrieve|enumerat\w*|initiali[sz]\w*|init|(?:re)?creat\w*|set ?up"
         rf"|start|access|acquire|get"
         r"|query|select|connect)\b.{0,80}\b(?<![/\\])(?:driver|device(?!s?/)|context|\w*provider|runtime|librar\w+|plugin|backend"
         r"|session|instance|adapter|platform|gpus?|handle|encoder|decoder|rtl|display|\w+\.so\b|\w+\.dll)"
@@ -292,6 +298,23 @@ CLASSES = (
         "failed-call",
         _next.RECORD,
         "Something that the program needs on the GPU could not be created",
+    ),
+    _class(
+        "device-busy",
+        r"\b(?:device|resource|gpu|engine|encoder|decoder)\b.{0,20}\bbusy\b|\bin use by (?:another|other)\b|-EBUSY\b",
+        "refusal",
+        "",
+        _next.DOCTOR,
+        "The device, or a part of it, is in use by another program",
+    ),
+    # OpenACC: a part of the program counts on data on the device that no earlier part put there.
+    _class(
+        "data-not-present",
+        r"\bpresent clause\b.{0,40}\bnot found\b",
+        "refusal",
+        "failed-call",
+        _next.RECORD,
+        "A kernel needs data that the program never copied to the device",
     ),
     _class(
         "device-fault",
@@ -325,7 +348,7 @@ CLASSES = (
         r"(?:invalid|illegal|bad|wrong|unknown|unsupported) (?:\w+ ){0,2}(?:platforms?|ids?|names?|options?|programs?"
         r"|arguments?|values?|param\w*|handle|pointer|config\w*|size|dimension\w*"
         r"|operation|state|type|format|stream|context|index|flag\w*|device|kernel|image|usage|binding)"
-        r"|not (?:currently |yet )?(?:supported|implemented|permitted)"
+        r"|not (?:currently |yet )?(?:supported|implemented|permitted)|\bis not (?:set|bound)\b"
         r"|unimplemented|misalign\w*|alignment|\bexpected .{1,60}\b(?:got|found|received)\b",
         "refusal",
         "failed-call",
@@ -379,7 +402,8 @@ APIS = tuple(
 _ABOVE = re.compile(r"\bsee (?:the )?(?:\w+ )?(?:cause|trace|error|log|output)s? \(?above", re.IGNORECASE)
 _NOTE = re.compile(r"(?:\S+: )?note: ")  # of a compiler, under its error
 # ROCm's runtime goes on without a tool's library (ROCR-Runtime, os_linux.cpp, LoadLib).
-_TOOL = re.compile(r"LoadLib\(\S+\) failed: ")
+_TOOL = re.compile(r"LoadLib\(\S+\) failed: |Tool lib \"[^\"]+\" failed to load")
+_WARNED = re.compile(r"^\W*(?:[\w()/.:-]+\W+){0,4}?warn(?:ing)?\b", re.IGNORECASE)  # the program's own level
 LOOKED_FOR = ("no-device", "part-missing")
 _THING = re.compile(r"['\"`]([\w+-]{4,60})|\b(lib\w{3,60})")
 _FOUND = re.compile(r"\b(?:found|loaded|opened|using|succeeded)\b", re.IGNORECASE)
@@ -439,7 +463,7 @@ def read(near: Near) -> Iterator[Event]:
         sure=False,
         warning=unrecognised.is_calm(text)
         or bool(_TOOL.match(text))
-        or (kind.kind in LOOKED_FOR and (_found_later(text, near) or no_device.goes_on(text))),
+        or (kind.kind in LOOKED_FOR and (bool(_WARNED.search(text)) or _found_later(text, near) or no_device.goes_on(text))),
     )
 
 

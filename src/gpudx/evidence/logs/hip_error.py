@@ -26,6 +26,7 @@ MARKS = (
     "HIP Error",
     "HIP ERROR",
     "hip error",
+    "code = HIP:",
     "HIP failure",
     "HIP warning",
     "hipMemcpy",
@@ -44,9 +45,10 @@ MARKS = (
     "hipCtx",
     "hipFunc",
 )
+_COMGR = re.compile(r"comgr status|AMD_COMGR_", re.IGNORECASE)  # its numbers are its own
 _NUMBER = re.compile(rf"(?:(?<![A-Za-z])hip[A-Z]\w+|\bHIP\b)[^\n]{{0,60}}?(?:error|failed|returned|code|{FAILS})\D{{0,12}}(\d{{1,3}})\b"
-                     r"|hipError_t\W{1,3}(\d{1,3})\b", re.IGNORECASE)
-_COMPILED = re.compile(r"HIPRTC_ERROR_COMPILATION|build failed|compil\w+ failed", re.IGNORECASE)
+                     r"|hipError_t\W{1,3}(\d{1,3})\b|\bcode = HIP:(\d{1,4})\b", re.IGNORECASE)
+_COMPILED = re.compile(r"HIPRTC_ERROR_COMPILATION|build failed|compil\w+ failed|COMGR_ACTION_COMPILE|comgr status", re.IGNORECASE)
 _MIOPEN = re.compile(r"MIOpen(?:\(HIP\))?:? Error:?\s*(?:\[[^\]]*\]\s*)?(.+)")
 
 
@@ -54,8 +56,8 @@ def read(near: Near) -> Iterator[Event]:
     text = near.text
     status = None if NOT_TOLD.search(text) or "(CL_" in text else told(text)
     number = _NUMBER.search(text)
-    if status is None and number and not NOT_TOLD.search(text):
-        status = numbered(int(number[1] or number[2]))
+    if status is None and number and not NOT_TOLD.search(text) and not _COMGR.search(text):
+        status = numbered(int(next(filter(None, number.groups()))))
     if status is not None:
         yield event(status, "hip", place(text))
     elif found := _MIOPEN.search(text):
@@ -63,9 +65,9 @@ def read(near: Near) -> Iterator[Event]:
         facts = (("said", re.sub(r"\d+", "#", said)[:80]),)
         built = bool(_COMPILED.search(said))
         yield Event(
-            "miopen-error",
+            "build-failed" if built else "miopen-error",
             "refusal",
-            f"MIOpen failed: {said}.",
+            f"MIOpen did not build a kernel: {said}." if built else f"MIOpen failed: {said}.",
             facts,
             causes=("failed-call",) if built else (),
             next=_next.DOCTOR if built else _next.HIP_SERIALISE,

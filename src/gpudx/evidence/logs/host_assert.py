@@ -22,6 +22,11 @@ _GLIBC = re.compile(r"(?P<file>[^\s:]+\.\w+):(?P<line>\d+):? .*?Assertion [`']?(
 _GLIB = re.compile(r"-CRITICAL \*\*: (?:[\d:.]+: )?(?P<where>\w+): assertion '(?P<condition>.+?)' failed")
 _PANIC = re.compile(r"(?:thread '[^']*' (?:\(\d+\) )?|^\s*)panicked at (?:'(?P<why>.*?)', )?(?P<file>(?:[A-Za-z]:)?[^\s:]+):(?P<line>\d+)")
 _BARE_PANIC = re.compile(r"(?:thread '[^']*' (?:\(\d+\) )?|^\s*)panicked at (\S.*)")
+# LLVM and what is built on it; a line below asks for a report to the compiler's makers.
+_COMPILER = re.compile(r"\bllvm::|\bclang::|/llvm/|\bSPIRV::|\bIGC::|\bllvm-\w+: |\bmlir::|\bLLVMToSPIRV|\bptxas: ")
+_LLVM_ASKS = re.compile(r"^PLEASE submit a bug report to ")
+MOST_BLANK = 8  # lines of a value that is printed in full, with rulers around its title
+_TOLD = re.compile(r"^(?!\s*#).*[a-z]{3}")
 _NEO = re.compile(r"Abort was called at (\d+) line in file:\s*(\S*)")  # Intel's compute runtime, UNRECOVERABLE_IF
 _LOST = re.compile(r"DeviceLost|device (?:is |was )?lost", re.IGNORECASE)  # is read by its own format
 
@@ -36,9 +41,11 @@ def read(near: Near) -> Iterator[Event]:
     panic = _PANIC.search(text)
     if found:
         where = source(f"{found['file']}:{found['line']}") or f"{found['file'][-80:]}:{found['line']}"
-        said = f"An assertion in the host program failed at {where}: {found['condition'][:200]}."
+        compiler = _COMPILER.search(text) or any(map(_LLVM_ASKS.search, near.after(2)))
+        whose = "the device compiler" if compiler else "the host program"
+        said = f"An assertion in {whose} failed at {where}: {found['condition'][:200]}."
         yield Event(
-            "host-assertion",
+            "compiler-crashed" if compiler else "host-assertion",
             "refusal",
             said,
             (("at", where), ("condition", found["condition"][:200])),
@@ -60,5 +67,7 @@ def read(near: Near) -> Iterator[Event]:
         said = f"Rust panicked at {where}{f': {why.strip()[:160].rstrip(chr(46))}' if why.strip() else ''}."
         yield Event("rust-panic", "ending", said, (("at", where),), next=_next.RECORD, line=line)
     elif (panic := _BARE_PANIC.search(text)) and not _LOST.search(text):
-        said = f"Rust panicked: {panic[1][:160].rstrip('.')}."
-        yield Event("rust-panic", "ending", said, (("said", panic[1][:80]),), next=_next.RECORD)
+        below = (line.strip() for line in near.after(MOST_BLANK) if _TOLD.search(line))
+        why = f"{panic[1].strip()} {next(below, '')}" if panic[1].rstrip().endswith(":") else panic[1]
+        said = f"Rust panicked: {why[:160].strip(' .:')}."
+        yield Event("rust-panic", "ending", said, (("said", panic[1][:80]),), next=_next.RECORD, warning=why.rstrip().endswith(":"))

@@ -100,7 +100,8 @@ _SIGNAL = re.compile(
 )
 # A program may speak of signals without having met one.
 _MET = re.compile(
-    r"signal|segmentation fault|report\w* a segfault|segfaulted|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus "
+    r"signal|\babort(?:s|ed) with\b"
+    r"|segmentation fault|report\w* a segfault|segfaulted|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus "
     r"error|violation"
     r"|^\s*(?:\S+: line \d+:.*)?(?:Illegal instruction|Floating point exception)|EXC_BAD|0xc0000005|\(0x[0-9a-f]+\) at pc=",
     re.IGNORECASE,
@@ -112,6 +113,11 @@ _HEAP = re.compile(
     r"|largebin)"
     r"[\w ().:-]{0,60}|double free or corruption|corrupted (?:size vs\. prev_size|double-linked list)|\*\*\* (?:stack smashing|buffer"
     r" overflow) detected|malloc: \*\*\* error for object|[Hh]eap corruption detected|pointer being freed was not allocated"
+)
+# The driver program of clang, about a part of it that it had started.
+_TOOL = re.compile(
+    r"((?:clang|ld|lld|opt|llc|hipcc|nvcc|ptxas|cicc|icpx?|dpcpp)\S{0,20}): (?:fatal )?error: unable to execute command: "
+    r"((?:Segmentation|Aborted|Illegal|Killed|Bus)[\w ]*)"
 )
 _FAULTING = re.compile(r"Faulting application name: ([^,\s]+)")
 _MODULE = re.compile(r"Faulting module name: ([^,\s]+)")
@@ -161,6 +167,11 @@ def read(near: Near) -> Iterator[Event]:
         return
     if name := next((name for name, words in LOCAL.items() if any(one in near.text for one in words)), ""):
         yield from _shell(name, near.text)
+        return
+    if found := _TOOL.search(near.text):
+        said = f"The device compiler itself crashed: {found[1]} ended with {found[2].strip()[:60]}."
+        notes = ("a fault of the compiler, or code that it cannot translate for this device",)
+        yield Event("compiler-crashed", "refusal", said, (("tool", found[1]),), notes, ("failed-call",), _next.RECORD, sure=False)
         return
     if found := _HEAP.search(near.text):
         why = "a block was freed twice" if "double free" in found[0] else "an earlier write went outside its block"

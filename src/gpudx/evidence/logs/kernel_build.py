@@ -72,6 +72,11 @@ MARKS = (
     "cannot execute",
     "can't execute",
     "compute pipeline",
+    "ptxas error",
+    "codegen error",
+    "parsing wgsl",
+    "parsing glsl",
+    "parsing hlsl",
     " module",
     "failed to create",
     "failed to load",
@@ -88,7 +93,7 @@ _SYMBOL = re.compile(
 )
 _UNNAMED = re.compile(r"\bno kernel named ['\"]?(\S{1,120}?)['\"]? (?:was |is )?found", re.IGNORECASE)
 _CRASH = re.compile(
-    r"internal compiler error|(NIR validation failed.*)"
+    r"internal compiler error|(PTXAS error: Internal .{0,60}?codegen error)|(NIR validation failed.*)"
     r"|LLVM ERROR: (.+)|Cannot select: (.+)|compiler (?:crashed|segfault)|PLEASE submit a bug "
     r"report",
     re.IGNORECASE,
@@ -111,8 +116,9 @@ _FAILED = re.compile(
     rf"|age)?)\W*(?:has |step )?(?:failed|failure|error)"
     r"|error: (?:backend compiler failed|linking failed|Compiler frontend failed)|(?:nvrtc|hiprtc|comgr)\S*.{0,60}(?:fail|error)|ptxas "
     r"fatal|ld\.lld: error|lld: error"
-    r"|clang(?:\+\+)?(?:-\d+)?: error: |error: unsupported GPU arch"
-    r"|PassManager::run failed|processing an MLIR pass pipeline|error(?:\(s\))? while linking|llvm-link: error|Can't execute .{0,200}clang",
+    r"|clang(?:\+\+)?(?:-\d+)?: error: |error: (?:unsupported GPU arch|unknown target (?:CPU|device|triple))"
+    r"|PassManager::run failed|processing an MLIR pass pipeline|error(?:\(s\))? while linking|llvm-link: error"
+    r"|error while parsing (?:WGSL|SPIR-?V|GLSL|HLSL)|Can't execute .{0,200}clang",
     re.IGNORECASE,
 )
 _PTX = re.compile(r"ptx input, line (\d+); (error|fatal)\s*: (.+)")
@@ -122,7 +128,7 @@ _SPIRV = re.compile(
 _ASSERTED = re.compile(r"\bassert\w*\b.{0,80}\bfail", re.IGNORECASE)  # is read as a check
 _FINE = re.compile(r"successfully|warning|without errors?|\b0 (?:errors?|failed)|BUILD SUCCESS", re.IGNORECASE)
 _KERNEL = re.compile(
-    r"kernel|program|OpenCL|CUDA|HIP|\.cl\b|\.cu\b|shader|SPIR|ptx|nvrtc|hiprtc|comgr|GPU|device", re.IGNORECASE
+    r"kernel|program|OpenCL|CUDA|HIP|\.cl\b|\.cu\b|shader|WGSL|GLSL|HLSL|SPIR|ptx|nvrtc|hiprtc|comgr|GPU|device", re.IGNORECASE
 )
 # A compiler's error without a place; other programs print "error:" as well, so that the words must be a compiler's.
 _BARE = re.compile(

@@ -68,6 +68,7 @@ MARKS = (
     "devcoredump",
     "virtio_gpu",
     "pvrsrvkm",
+    "pvr_k",
     "powervr",
     "vivante",
     "habanalabs",
@@ -87,7 +88,7 @@ _DRIVER = re.compile(
     r"|dxgk(?:rnl)?|tegra-\w+|host1x|panfrost|panthor|lima"
     r"|mali\w*|msm\w*|adreno\w*"
     r"|kgsl\w*|Adreno-GSL|asahi|v3d"
-    r"|etnaviv|radeon|vfio[-_]pci|vfio|pcieport|DMAR|AMD-Vi|pvrsrvkm|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*"
+    r"|etnaviv|(?-i:radeon)|vfio[-_]pci|vfio|pcieport|DMAR|AMD-Vi|pvrsrvkm|PVR_K|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*"
     r"|\w*smmu\w*)\b",
     re.IGNORECASE,
 )
@@ -100,11 +101,11 @@ _STACK = re.compile(
 )
 # What lines of a kernel have and others do not: a source in brackets, a PCI or platform address, the time since the start.
 _KERNEL_LOG = re.compile(
-    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]"
+    r"kern(?:el)?\b(?! and userspace)|\[ *\d+\.\d{3,6}\]|^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]"
     r"|\[drm(?![/\w])|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
     r"|[0-9a-f]{6,}\.\w+:|NVRM|\bGSP task|\bPCI (?:device|ROM)\b|/bus/pci/|device BAR\b"
-    r"|-GSL|\*\*\* gpu fault"
-    r"|^\s*(?:drmn\d+|nvgpu|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
+    r"|-GSL|\*\*\* gpu fault|^\s*PVR_K: "
+    r"|^\s*(?:kfd )?(?:drmn\d+|nvgpu|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
 )
 
 
@@ -179,6 +180,8 @@ KINDS = (
         "the device found an invalid command or instruction",
         "device-exception",
     ),
+    # Linux, i915: intel_engine_heartbeat.c. The engine no longer ran even the driver's own requests.
+    _kind(r"stopped heartbeat", "device-hang", "fault", "the device did not finish its work in time", "hang"),
     _kind(
         r"resetting (?:chip|gpu|rcs|engine|device)|reset begin",
         "gpu-reset",
@@ -188,6 +191,7 @@ KINDS = (
     _kind(
         r"fault \(page table\)|MMU error|pte invalid"
         r"|page ?fault|fault:? .{0,40}iova|context fault|mmu fault|vm fault|translation fault|protection fault|unhandled.{0,20}fault"
+        r"|fault [0-9a-f]{2} \[\w*(?:READ|WRITE|ATOMIC|PREFETCH)\w*\] at"  # nouveau, nvkm/engine/fifo
         r"|fault info|invalid (?:read|write)|smmu.{0,40}fault|fault response: unsuccessful"
         r"|iommu.{0,60}fault|DMAR.{0,60}fault|IO_PAGE_FAULT|CAT[_ ]?ERR|ADDR_RANGE_FAULT|\[OOR_ADDR\]|Unmapped|bus fault",
         "device-page-fault",
@@ -197,7 +201,7 @@ KINDS = (
     ),
     _kind(
         r"reset.{0,40}(?:fail|not supported|Inappropriate)|fail\w* to reset|error writing.{0,120}reset|Refused to change power state"
-        r"|stuck in D3|Unable to change power state",
+        r"|not ready \d+ ?ms after (?:FLR|bus reset|resume|D3\w*)|stuck in D3|Unable to change power state",
         "reset-failed",
         "refusal",
         "the device could not be reset",
@@ -257,7 +261,7 @@ KINDS = (
         r"out of memory|ENOMEM|-12\b|no memory|failed to (?:allocate|reserve|pin)|OOM",
         "driver-out-of-memory",
         "refusal",
-        "the driver got no memory",
+        "the driver could not allocate memory",
         "failed-call",
     ),
     _kind(
@@ -294,7 +298,7 @@ class Lines:
     """A driver prints many lines about one fault: what comes soon after the first follows from it."""
 
     def __init__(self) -> None:
-        self._fault = -SOON
+        self._fault, self._hung = -SOON, False  # the last line of a fault, and whether it said no more than that work did not end
 
     def takes(self, near: Near) -> bool:
         """Ordinary lines of a driver, so that no format reads them by their words."""
@@ -323,8 +327,9 @@ class Lines:
         if kind is not None:
             event = _event(kind, driver[1].lower() if driver else "", near)
             if event.role == "fault":
-                event = replace(event, role="report") if near.line - self._fault < SOON else event
-                self._fault = near.line
+                says_more = self._hung and event.kind != HANG.kind
+                event = replace(event, role="report") if near.line - self._fault < SOON and not says_more else event
+                self._fault, self._hung = near.line, event.kind == HANG.kind
             yield event
 
 

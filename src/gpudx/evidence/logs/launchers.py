@@ -105,14 +105,15 @@ MARKS = (
     "improperly",
     "Stack trace of thread",
     "atchdog",
+    "may be stuck",
     "running low on memory",
     " timed out",
     "broadcast block",
 )
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 # A thread or process of the program that looks for progress: SGLang's "Watchdog timeout", and others.
-_WATCHDOG = re.compile(r"\bwatchdog\b.{0,30}\b(?:time(?:d )?-?out\b(?!s? ?(?:is|set|of|to)\b)|expired|fired"
-                       r"|no progress)|no progress\b.{0,40}\bwatchdog",
+_WATCHDOG = re.compile(r"\bwatchdog\b.{0,40}\b(?:time(?:d )?-?out\b(?!s? ?(?:is|set|of|to)\b)|expired|fired"
+                       r"|no progress|not respond\w*)|no progress\b.{0,40}\bwatchdog|\bhas been waiting for\b.{0,200}\bmay be stuck",
                        re.IGNORECASE)
 # Processes of one program that ask each other: vLLM's engine and workers, and others.
 _UNANSWERED = re.compile(r"\bRPC call to \S+ timed out|[Nn]o available shared memory broadcast block found")

@@ -30,7 +30,7 @@ _MEMORY = re.compile(
 )
 VALIDATE = _next.OWN["metal"]
 _ASSERT = re.compile(r"(?:-\[(\w+) (\w+)[^\]]*\]:?\d*: ?)?.*?failed assertion [`'](.+?)'?$")
-_METAL = re.compile(r"MTL|MPS|Metal|AGX", re.IGNORECASE)
+_METAL = re.compile(r"MTL|MPS|Metal|AGX|validate(?:Compute|Vertex|Fragment)?FunctionArguments", re.IGNORECASE)
 _STATUS = re.compile(r"command buffer (\d+) failed with status 5")  # MTLCommandBufferStatusError
 _LIMIT = re.compile(r"Compute function exceeds available (.+)")
 

@@ -100,9 +100,9 @@ def _stalled(near: Near) -> Event:
     return Event(
         kind="rank-missing",
         role="report",
-        message=f"{who} did not come to the collective{where}, in which the other ranks wait.",
+        message=f"{who} did not join the collective{where}, in which the other ranks wait.",
         facts=(("missing", ",".join(one[1] for one in missing)),),
-        notes=("not proved: why it did not come; its own output and stacks show it",),
+        notes=("not proved: why it did not join; its own output and stacks show it",),
         causes=("rank-missing",),
         next=_next.HANG,
         sure=False,

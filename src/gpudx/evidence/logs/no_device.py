@@ -91,6 +91,7 @@ MARKS = (
     "not accessible for",
     "unknown header type 7f",
     "rock module is not loaded",
+    "incompatible kernel and userspace",
     "found no ",
     "dlopen",
     "dynamic library",
@@ -100,11 +101,15 @@ MARKS = (
     "built with",
     "is requested",
     "gres/gpu",
+    "(gres)",
+    "requested node config",
     "was compiled with",
+    "not enabled in",
     "required nvenc",
     "or newer",
     "disabled (",
     "no healthy",
+    "returned 0 ",
     "unhealthy devices",
 )
 _GPU = r"(?:OpenCL|CUDA|HIP|ROCm|GPU|NVIDIA|AMD|Vulkan|SYCL|Level Zero|WebGPU|Metal|graphics)"
@@ -138,6 +143,7 @@ _PATTERNS = (
         "The device file could not be opened",
     ),
     (r"ROCk module is NOT loaded", "The AMD driver is not loaded"),  # rocminfo
+    (r"Incompatible kernel and userspace", "The kernel driver is too old for ROCm's runtime, which leaves the device out"),
     (
         r"driver not loaded|driver/library version mismatch",
         "The NVIDIA driver does not answer",
@@ -162,15 +168,18 @@ _PATTERNS = (
         "The scheduler has no free GPU",
     ),
     (r"gres/gpu count .{0,30}lower than", "A node has fewer GPUs than the scheduler expects"),
+    (r"Invalid generic resource \(gres\)|Requested node configuration is not available", "The scheduler has no node for it"),
     (
+        rf"\b{_GPU}\b.{{0,60}}\bnot enabled in (?:this|the) (?:build|version)|"
         r"not compiled with (?:CUDA|ROCm|HIP|GPU|OpenCL)|built without (?:CUDA|GPU|ROCm)"
         r"|(?:was ?n.t|not) buil[dt] with (?:CUDA|GPU|ROCm|HIP|OpenCL)"
         r"|\bis requested,? but .{0,60}\bnot (?:linked|built|enabled|available)",
         "The program was built without support for this device",
     ),
     (
-        rf"(?:number of (?:platforms|devices)|num_?(?:platforms|devices)|platforms?|devices)\s*(?:found|available|detected)?\s*(?:[:=]"
+        rf"(?:number of (?:platforms|devices)|num_?(?:platforms|devices)|platforms|devices)\s*(?:found|available|detected)?\s*(?:[:=]"
         rf"|\s)\s*0\s*$"
+        rf"|\breturned (?:0|zero) (?:\w+ )?(?:platforms?|devices?|GPUs?|adapters?)\b"
         rf"|\b(?:0|zero) (?:{_GPU} )?(?:platforms?|devices?|GPUs?) (?:found|detected|available)|(?:found|detected) (?:0|zero|no) (?:{_GPU} "
         rf")?(?:platforms?|devices?|GPUs?)",
         "No device was found",

@@ -36,6 +36,12 @@ MARKS = (
     "Invalid wait event",
     "exceeds static array size",
     "Undefined behaviour due to an arithmetic",
+    "Encountered trap instruction",
+    "Work group size must divide NDRange exactly",
+    "Unable to open simulator file",
+    "produce correct buffer size",
+    "(expected EOF)",
+    "Failed to load bitcode from",
     "errors generated - suppressing",
     "Invalid pointer cast -",
     "Oclgrind: ",
@@ -172,6 +178,7 @@ KINDS = (
         "division-by-zero",
         warning=True,
     ),
+    _kind(r"Encountered trap instruction", "trap", "executes a trap instruction", "device-trap"),
     _kind(r"OCLGRIND FATAL ERROR", "oclgrind-stopped", "stopped the simulation", ""),
 )
 _KERNEL = re.compile(r"(?:Kernel: +|creating kernel '|kernel constants for ')(\w+)")
@@ -184,6 +191,12 @@ _OWN = re.compile(
     r"|target application is|Error while) ?.+)"
 )
 _PLUGIN = re.compile(r"Loading Oclgrind plugin failed \(\w+\): (.+)")
+# What oclgrind-kernel says about the file that describes a launch.
+_FILE = re.compile(
+    r"Work group size must divide NDRange exactly|Unable to open simulator file|Range doesn't produce correct buffer size"
+    r"|Unexpected token '.{0,80}' \(expected EOF\)|Failed to load bitcode from \S+"
+)
+FAILED_EVENT = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"
 _CUT = re.compile(r"(\d+) errors generated - suppressing further errors")
 MOST_LINES = 14
 
@@ -199,6 +212,10 @@ def read(near: Near) -> Iterator[Event]:
     if found := _OWN.match(near.text):
         said = f"Oclgrind did not start: {found[1].rstrip('.:')}."
         yield Event("oclgrind-not-started", "ending", said, (("said", found[1][:80]),), next=_next.RECORD)
+        return
+    if found := _FILE.search(near.text):
+        said = f"oclgrind-kernel refused the description of the launch: {found[0]}."
+        yield Event("oclgrind-launch-refused", "refusal", said, (("said", found[0][:80]),), causes=("launch-refused",), next=_next.RECORD)
         return
     if found := _PLUGIN.match(near.text):
         said = f"Oclgrind continued without a plugin that it could not load: {found[1][:160].rstrip('.')}."
@@ -268,7 +285,8 @@ def _refused(below: list[str]) -> Event:
     said = f"Oclgrind refused {call} ({error}){f': {reason[:200]}' if reason else ''}."
     known = STATUSES[NAMES[error]][2] if error in NAMES else ""
     cause = "launch-refused" if "NDRange" in call else known or "failed-call"
-    late = sticky(error) and not reason  # where Oclgrind says why, it refused this very call
+    # Where Oclgrind says why, it refused this very call; an event that failed belongs to earlier work, whatever it says.
+    late = error == FAILED_EVENT or (sticky(error) and not reason)
     return Event(
         "oclgrind-refusal",
         "report" if late else "refusal",

@@ -28,7 +28,9 @@ MARKS = ("CL_INVALID_", "CL_OUT_OF_", "CL_MEM_", "CL_BUILD_PROGRAM_FAILURE", "CL
          "CL: ", "OpenCL ", "Error -", "error -", "OPENCL", "create kernel", "enqueue kernel", "build program",
          "create program", "compile program", "Build program", "Compile program", "Link program",
          "INVALID_KERNEL_ARGS", "INVALID_WORK_", "INVALID_GLOBAL_WORK_SIZE",
-         "INVALID_PROGRAM_EXEC", "INVALID_COMMAND_Q", "INVALID_MEM_OBJ", "BUILD_PROGRAM_FAIL", "MEM_OBJECT_ALLOC")  # fmt: skip
+         "INVALID_PROGRAM_EXEC", "INVALID_COMMAND_Q", "INVALID_MEM_OBJ", "BUILD_PROGRAM_FAIL", "MEM_OBJECT_ALLOC",
+         "code = CL:", "cl: Inv", "cl: Out", "cl: Mem", "cl: Build", "cl: Exec",
+         "cl: Device", "cl: Compile", "cl: Link", "cl: Map")  # fmt: skip
 STATUSES = {
     -1: ("CL_DEVICE_NOT_FOUND", "no device was found", ""),
     -2: ("CL_DEVICE_NOT_AVAILABLE", "the device is not available", ""),
@@ -100,7 +102,7 @@ LATE = (-5, -14, -36, -9999)  # what drivers return when earlier work failed
 _NAME = re.compile(r"(?<![A-Za-z0-9_])CL_[A-Z_]{3,60}(?![A-Za-z0-9_])")
 _CODE = re.compile(
     r"(?:OpenCL|\bopencl\w*|\bOCL\b|oclError|\bCL[ _](?:[Ee]rror|ERROR)|cl::Error|[Nn][Dd][Rr]ange|(?:create|enqueue) kernel|"
-    r"(?:[Bb]uild|create|[Cc]ompile|[Ll]ink)(?:ing)? (?:the )?program\b|\bCL: "
+    r"(?:[Bb]uild|create|[Cc]ompile|[Ll]ink)(?:ing)? (?:the )?program\b|\bCL: |\bcode = CL(?=:)"
     r"|(?<![A-Za-z])cl[A-Z]\w+(?:\([^)]{0,200}\))?)[^\n]{0,80}?(?<![\w.])(-\d{1,4})\b(?!\.\d)"
 )
 _FIRST = re.compile(  # miners name the number before the call
@@ -124,7 +126,7 @@ BARE = (
 _BARE = re.compile(rf"(?<![A-Za-z0-9_])({'|'.join(BARE)})(?![A-Za-z0-9_])")
 _FAILS = re.compile(rf"error|fail|->|returned|assert|exception|couldn.t|could not|cannot|\(-\d+\)|{FAILS}", re.IGNORECASE)
 _WORDY = re.compile(
-    rf"(?:OpenCL|\bocl\b|\bCL error|clEnqueue\w*).{{0,80}}?\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b", re.IGNORECASE
+    rf"(?:OpenCL|\bocl\b|\bcl:|\bCL error|clEnqueue\w*).{{0,80}}?\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b", re.IGNORECASE
 )
 _BEFORE = re.compile(  # C++ bindings and their users: the words, then the call
     rf"\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b.{{0,60}}?(?:\bcl::[A-Z]|(?-i:(?<![A-Za-z])cl[A-Z][a-z]\w{{3,}}))",

@@ -29,7 +29,7 @@ LONGEST = 160
 FIRST_NUMBER = 100  # of CUDA's errors that are not mistaken for another program's
 EXCEPTION, FAILURE = "exception", "gpu-failure"
 WORDS = "program-"  # how the kinds of what a program says in its own words begin
-OVERFLOW = "Gradients were too large for half precision, and the program skipped a step: usual at first, not for long."
+OVERFLOW = "Gradients were too large for half precision, and the program skipped a step: usual at first, but not for long."
 _SCALE = re.compile(r"\bgrad\w*[ -]overflow|overflow detected|overflow!.{0,60}loss scale|loss scale.{0,40}overflow", re.IGNORECASE)
 SMALLEST = "Gradients were NaN or infinite even at the smallest loss scale, and the program gave up."
 _SCALE_END = re.compile(r"loss scale (?:is )?already at minimum|minimum loss scale reached", re.IGNORECASE)
@@ -99,7 +99,7 @@ CLASSES = tuple(
             r"^(?!.*static TLS).*?(?:out of (?:\w+ ){0,3}memory|(?:cannot|can't|could ?n.t|could not|failed to|unable to|fail\w* \w*) "
             r"(?:re)?alloc\w*|bad_alloc|\bENOMEM\b"
             r"|not enough (?:\w+ ){0,4}memory|insufficient memory|alloc\w* (?:\w+ ){0,3}failed|no space left)",
-            "The program got no memory or space",
+            "The program ran out of memory or space",
             _next.RECORD,
         ),
         (
@@ -243,6 +243,8 @@ CLASSES = tuple(
         ),
     )
 )
+# An exception of a general type that says that memory was refused.
+_NO_MEMORY = re.compile(r"\b(?:failed to|could not|cannot|unable to) allocate (?:\w+ ){0,3}memory\b", re.IGNORECASE)
 # What a line with the same words reports is no failure of the program: a level that is not of errors, a question, a plan.
 _MILD = re.compile(
     r"\bINFO\b(?!.*\b(?:FAILED|ERROR|FATAL)\b)|\bDEBUG\b|\bTRACE\b|\bNOTE\b|(?:Runtime|User|Deprecation|Future)Warning:|\(II\)"
@@ -310,6 +312,9 @@ def read(near: Near) -> Iterator[Event]:
         yield _event(EXCEPTION, f"The program raised {found[1]}.", text)
     elif found := _EXCEPTION.search(text):
         why = f": {found[2][:LONGEST].rstrip('.')}" if found[2] else ""
+        if _NO_MEMORY.search(text):
+            yield _event(f"{WORDS}no-memory", f"The program got no memory ({found[1]}): {_clause(text)}.", text)
+            return
         yield _event(EXCEPTION, f"The program raised {found[1]}{why}.", text)
     elif found := _ELIXIR.search(text):
         why = (found[2] or found[4])[:LONGEST].rstrip(".:")
@@ -321,6 +326,12 @@ def read(near: Near) -> Iterator[Event]:
         yield replace(event, warning=unrecognised.goes_on(text))
     elif not unrecognised.is_prose(text) and not _MILD.search(text):
         yield from _in_words(text, said)
+
+
+def _clause(text: str) -> str:
+    """The part of a long line that speaks of memory."""
+    found = _NO_MEMORY.search(text)
+    return text[found.start() :][:LONGEST].rstrip(" .;") if found else text[:LONGEST]
 
 
 def is_weak(kind: str) -> bool:

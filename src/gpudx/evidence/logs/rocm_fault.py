@@ -35,9 +35,12 @@ _AT_NODE = re.compile(r"emory access fault at GPU Node: (\d+)")
 _PAGE_OF = re.compile(r"^\s*Address: 0x([0-9a-fA-F]+?)(x{0,3}) ?\(([^;)]*)")
 _CRITICAL = re.compile(r"emory critical error by agent (\S+).{0,60}? on address (0x[0-9a-fA-F]+)\.? Reason: ([^.]+)")
 READ_ONLY = "wrote to read-only memory"
+DAMAGED = "read memory whose contents the hardware reports as damaged"
 REASONS = {
     "page not present": "accessed memory that is not mapped",
     "write access to a read-only page": READ_ONLY,
+    "dram ecc failure": DAMAGED,
+    "sram ecc failure": DAMAGED,
     "unknown": "faulted for an unknown reason",
 }
 SEVERAL = "not proved: which kernel it was, and why; freed memory, a wrong index and a wrong pointer look alike"
@@ -80,7 +83,8 @@ def _event(fault: DeviceFault, again: bool = False) -> Event:
     value, kernel = fault.address or 0, fault.kernel
     who = f"The kernel {kernel}" if kernel else "Work on the device"
     what = f"{who} {fault.does} (address {value:#x})"
-    unproved = SEVERAL if not kernel else "not proved: that this kernel is wrong; its arguments may be"
+    damaged = fault.does == DAMAGED
+    unproved = "" if damaged else SEVERAL if not kernel else "not proved: that this kernel is wrong; its arguments may be"
     device = f"the device is {fault.device}, as the runtime counts" if fault.device else ""
     return Event(
         kind="rocm-memory-fault",
@@ -88,8 +92,8 @@ def _event(fault: DeviceFault, again: bool = False) -> Event:
         message=f"{what}." if kernel else f"{what}; the runtime does not say which kernel.",
         facts=(("does", fault.does), ("kernel", kernel), ("null", str(value < 4096))),
         notes=tuple(filter(None, (address(value), page(value), device, unproved))),
-        causes=("null-pointer",) if value < 4096 else ("out-of-bounds-access",),
-        sure=value < 4096,
-        next=_next.HIP_SERIALISE,
+        causes=() if damaged else ("null-pointer",) if value < 4096 else ("out-of-bounds-access",),
+        sure=value < 4096 and not damaged,
+        next=_next.DMESG if damaged else _next.HIP_SERIALISE,
         fault=fault,
     )

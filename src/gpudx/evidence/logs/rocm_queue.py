@@ -41,7 +41,7 @@ MEANINGS = {
         "a failed assert, a trap and abort() on the device end in the same way",
     ),
     "OUT_OF_RESOURCES": (
-        "got no memory for its stack or its registers",
+        "could not get memory for its stack or its registers",
         ("launch-refused",),
         "stacks of all threads that may run at once have to fit",
     ),

@@ -1,6 +1,7 @@
 """Lines of the ROCm runtime: launch bounds that were exceeded, functions that a module does not have.
 
-"Launch params ... are larger than launch bounds": the launch was refused before it ran, with both numbers. "Cannot find the
+"LoaderError": a code object was refused, for another device or of another version. "Launch params ... are larger than launch bounds": the
+launch was refused before it ran, with both numbers. "Cannot find the
 function" and "Cannot find CO in the bundle": the module was built without it or for another device; libraries also print them while
 they look for the best variant, so they are reported as warnings.
 """
@@ -16,8 +17,9 @@ from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 
 FORMAT = "rocm-runtime"
-MARKS = ("are larger than launch bounds", "Cannot find the function:", "Cannot find CO in the bundle")
+MARKS = ("LoaderError: ", "are larger than launch bounds", "Cannot find the function:", "Cannot find CO in the bundle")
 _BOUNDS = re.compile(r"Launch params \(([\d, ]+)\) are larger than launch bounds \((\d+)\) for kernel (\S+)")
+_LOADER = re.compile(r"LoaderError: (code object's ISA \((?P<isa>[^)]{1,80})\).{0,60}|unsupported code object version: \d+|[^.;]{3,100})")
 _BUNDLE = re.compile(r"Cannot find CO in the bundle.*?\b(gfx\w+)")
 _MISSING = re.compile(r"Cannot find the function: (\S+)")
 
@@ -30,6 +32,12 @@ def read(near: Near) -> Iterator[Event]:
         )
         facts = (("kernel", kernel), ("block", x), ("most", found[2]))
         yield Event("launch-bounds", "refusal", said, facts, causes=("launch-refused",), next=_next.RECORD)
+    elif found := _LOADER.search(near.text):
+        why = f"it was built for {found['isa']}, which this device does not run" if found["isa"] else found[1].strip(" .")
+        what = (("said", re.sub(r"\d+", "#", found[1])[:80]),)
+        said = f"The runtime refused to load device code: {why}."
+        sure = bool(found["isa"])
+        yield Event("code-object-refused", "refusal", said, what, causes=("wrong-architecture",), next=_next.DOCTOR, sure=sure)
     elif found := _BUNDLE.search(near.text):
         said = f"The program or a library has no device code for {found[1]}."
         yield Event(

@@ -1,4 +1,4 @@
-"""Summaries of test runs: pytest, cargo test, ctest, googletest.
+"""Summaries of test runs: pytest, cargo test, ctest, googletest, Boost.Test.
 
 They say that something failed, seldom why: it reads the counts and the first names. If the same pytest command, or
 as many tests of cargo, passed and failed in one log, the failure depends on order, timing or uninitialized memory, and the report
@@ -14,6 +14,8 @@ from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
+from gpudx.evidence.logs._statuses import event as status_event
+from gpudx.evidence.logs._statuses import numbered
 
 FORMAT = "tests"
 MARKS = (
@@ -48,6 +50,8 @@ MARKS = (
     " FAIL",
     "FAILED*",
     "tests passed",
+    ': error: in "',
+    '): error: in "',
     "Test Failed at",
     "(Failed)",
     "(Subprocess ",
@@ -81,6 +85,11 @@ _NEXTEST = re.compile(r"^\s*(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) \[ *[\d.]+s\] (.{2,
 # Browsers' platform tests: "FAIL [expected PASS] subtest: name".
 _EXPECTED = re.compile(r"^\s*(?:FAIL|CRASH|TIMEOUT|ERROR) \[expected \w+\] (?:(?:sub)?test:? )?(.{1,120})")
 _CHECK = re.compile(r"^(\S+\.\w+)[:(](\d+)\)?: (?:Failure|error: (?:Expected|Value of))")
+# "  cudaDeviceSynchronize()", "    Which is: 700" and "  cudaSuccess" under a failed comparison of googletest.
+_CALL = re.compile(r"^\s+((?:cuda|hip|cu)[A-Z]\w+)\(")
+_VALUE = re.compile(r"^\s+Which is: ([1-9]\d{0,4})\b")
+_EXPECTED_STATUS = re.compile(r"^\s+(?:cudaSuccess|hipSuccess|CUDA_SUCCESS)\s*$")
+_BOOST = re.compile(r'^(\S+?)\((\d+)\): (?:fatal )?error: in "([^"]{1,200})": (.{1,200})')
 _RUN = re.compile(r"\[ RUN +\] ([\w./]+)")
 _GTEST = re.compile(r"\[  FAILED  \] (\d+) tests?, listed below|\[  FAILED  \] ([\w./]+)")
 # Other frameworks, by words: "Test 'A::b()' failed", "24: Clamp  FAILED (testsuite.at:264)", "The following tests FAILED".
@@ -159,6 +168,10 @@ class Tests:
             at = source(f"{found[1]}:{found[2]}") or found[1]
             run = next((hit[1] for hit in map(_RUN.search, near.before(30)) if hit), "")
             yield _event("test-failed", f"{f'The test {run}' if run else 'A test'} failed at {at}.", run or at)
+            yield from _compared(near.after(6))
+        elif found := _BOOST.match(text):
+            at = source(f"{found[1]}:{found[2]}") or found[1]
+            yield _event("test-failed", f"The test {found[3]} failed at {at}: {found[4].rstrip('.')}.", found[3])
         elif found := _SAMPLE.match(text) or _EXPECTED.match(text) or _LIT.match(text.strip()) or _NEXTEST.match(text):
             yield _event("test-failed", f"The test {found[1].strip()[:LONGEST]} failed.", found[1])
         elif found := _GTEST.search(text):
@@ -190,6 +203,14 @@ class Tests:
                 "in which the runs differ."
             )
             yield _event("test-flaky", text, f"cargo {total}", _next.FLAKE)
+
+
+def _compared(below: list[str]) -> Iterator[Event]:
+    """What a status means that googletest compared with success: it prints the call, and its value as a number."""
+    call, value = (next(filter(None, map(one.search, below)), None) for one in (_CALL, _VALUE))
+    status = numbered(int(value[1])) if call and value and any(_EXPECTED_STATUS.search(line) for line in below) else None
+    if call and status:
+        yield status_event(status, "hip" if call[1].startswith("hip") else "cuda", call[1])
 
 
 def _in_words(near: Near) -> Iterator[Event]:

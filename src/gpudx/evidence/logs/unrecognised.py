@@ -27,6 +27,7 @@ MARKS = (
     "assert",
     "timeout",
     "timed out",
+    "time out",
     "hang",
     "hung",
     "stuck",
@@ -193,6 +194,9 @@ MARKS = (
     "не удалось",
     "не найден",
     "not exist",
+    "is not set",
+    "is not bound",
+    "not enabled in",
     "n't exist",
     "not registered",
     "not usable",
@@ -212,7 +216,7 @@ MARKS = (
 MOST_READ = 4000
 _BAD = re.compile(
     r"(?-i:(?<![a-z])error|Error|ERROR)|fail(?:ed|ure|s|ing)?\b|fatal|(?<!de)fault(?:s|ed|ing)?\b|abort|crash|exception|panic"
-    r"|assert(?:ion)?(?:s|ed)?|time(?:d )?-?out"
+    r"|assert(?:ion)?(?:s|ed)?|time(?:d )?-?out|\b(?:preemption|request|read|write|wait|fence|ring|queue) time out\b"
     r"|\bhangs?\b|\bhanging\b|\bhung\b|\bstuck\b"
     r"|deadlock|corrupt|\binvalid\b|\billegal\b"
     r"|unable to|\bcan(?:not|'t)\b|could(?: not|n't)|not found|denied|killed|violation|out of (?:memory|range|bounds)"
@@ -230,6 +234,8 @@ _BAD = re.compile(
     r"|\bnot (?:permitted|implemented|initiali[sz]ed|linked)\b"
     r"|\bno available (?:\w+ )?memory\b|(?-i:(?:^|\d +)EE +\d)"
     r"|not set in the environment|without an? \w+ (?:backend|context|device|driver)"
+    r"|\b(?:kernel|buffer|texture|propert(?:y|ies)|binding|bind group|argument|uniform|sampler)\b.{0,60}\bis not (?:set|bound)\b"
+    r"|\bnot enabled in (?:this|the) (?:build|version)"
     r"|\boutside (?:the |of )?(?:the )?(?:grid|range|bounds|domain|limits?|memory|window|allowed|valid)|improperly\b|non-?finite"
     r"|\binfinity\b|(?-i:[A-Z0-9]_ERR_[A-Z])|\btraceback \(most|\bbuilt without\b"
     r"|\bnot provided\b|\blockup\b|\bstalled\b|\bexceed(?:s|ed)\b|\btoo (?:large|small|old|long|short|big|high|low)\b"
@@ -263,7 +269,7 @@ _FINE = re.compile(
     r"|(?-i:^\s*(?!\S*(?:ERR(?:OR)?|FAIL\w*|CODE|STATUS)\s*[:=])(?:[A-Z0-9]+(?:_[A-Z0-9]+)+|[A-Z]+\(\w+\))\s*[:=]\s*\S*\s*$)"
     r"|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b|within (?:the |a )?tolerance|fall(?:ing)? ?back|CUDA focus unchanged"
     r"|^=+ (?:(?:ERROR|LEAK|RACECHECK) SUMMARY|Target application returned)"
-    r"|\(EE\) error, \(NI\)|\(unknown line\)|^\s*unknown function \(ip:"
+    r"|\berror code\W{1,3}(?:[A-Z]+:)?0+\b(?!x)|\(EE\) error, \(NI\)|\(unknown line\)|^\s*unknown function \(ip:"
     r"|(?-i:\b(?:INFO|DEBUG|TRACE)\b).{0,200}\bnot (?:available|supported|enabled|initiali[sz]ed|found)",
     re.IGNORECASE,
 )

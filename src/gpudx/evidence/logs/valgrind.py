@@ -87,7 +87,7 @@ def _said(head: re.Match[str]) -> tuple[str, str]:
     if head["free"]:
         return "invalid-free", "The host program freed memory that it did not allocate in this way, or had freed before"
     if head["unset"]:
-        return "uninitialised", "The host program used a value that nothing had set"
+        return "uninitialised", "The host program used an uninitialized value"
     if head["gone"]:
         return "invalid-access", "The host program passed memory to the system that it may not access"
     if head["overlap"]:

@@ -8,6 +8,7 @@ from gpudx.evidence.logs._context import said
 from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Event
 from gpudx.evidence.logs._faults import faults_in
 from gpudx.evidence.logs._fold import Log, Told, read_log
+from gpudx.evidence.logs._made import was_never_made
 from gpudx.evidence.logs._next import fit
 from gpudx.evidence.logs._whole import read_whole
 from gpudx.evidence.logs.unrecognised import is_prose
@@ -30,4 +31,5 @@ __all__ = [
     "read_sources",
     "read_whole",
     "said",
+    "was_never_made",
 ]

@@ -5,6 +5,7 @@ What is not understood is left out: a rule that needs it stays silent.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -108,6 +109,11 @@ class Source:
 
 def joined(tokens: Sequence[Token]) -> str:
     return " ".join(token.text for token in tokens)
+
+
+def as_written(text: str) -> str:
+    """What `joined` gives, as people space it: "get_local_id(0) < v"."""
+    return re.sub(r"(?<=[\w)\]]) (?=[(\[])|(?<=[(\[]) | (?=[)\],;])| (?=->|\.)|(?<=->) |(?<=\.) ", "", text)
 
 
 def matching(tokens: Sequence[Token], at: int) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudx.evidence.sources._flow import differs, divergent, steps
-from gpudx.evidence.sources._functions import Source, joined
+from gpudx.evidence.sources._functions import Source, as_written, joined
 from gpudx.evidence.sources._seen import Seen
 
 RULE = "barrier-in-branch"
@@ -29,8 +29,8 @@ def check(source: Source, project: Sequence[Source]) -> Iterator[Seen]:
             text = joined(condition)
             yield Seen(
                 step.token.line,
-                f"In {function.name}, only threads with ({text[:80]}) reach the barrier at {source.at(step.token.line)}, "
-                "which is for all threads of a group.",
+                f"In {function.name}, only threads with ({as_written(text)[:80]}) reach the barrier at "
+                f"{source.at(step.token.line)}, which all threads of a group have to reach.",
                 function.name,
                 ("move the barrier out of the branch",),
                 ("barrier-misuse",),

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudx.evidence.sources._flow import Step, differs, divergent, steps
-from gpudx.evidence.sources._functions import Function, Source, joined
+from gpudx.evidence.sources._functions import Function, Source, as_written, joined
 from gpudx.evidence.sources._seen import Seen
 
 RULE = "exit-before-barrier"
@@ -41,8 +41,8 @@ def _of(source: Source, function: Function) -> Iterator[Seen]:
 def _seen(source: Source, function: Function, step: Step, later: Step, condition: str) -> Seen:
     return Seen(
         step.token.line,
-        f"In {function.name}, threads with ({condition[:80]}) return at {source.at(step.token.line)}, before the barrier at "
-        f"{source.at(later.token.line)} that is for all threads of a group.",
+        f"In {function.name}, threads with ({as_written(condition)[:80]}) return at {source.at(step.token.line)}, before the barrier at "
+        f"{source.at(later.token.line)}, which all threads of a group have to reach.",
         function.name,
         ("let all threads reach the barrier, and put the condition around the work instead",),
         ("barrier-misuse",),

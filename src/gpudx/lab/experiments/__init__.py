@@ -20,7 +20,9 @@ and, where it needs them:
     AGAINST             the experiment that its rate is compared with, where that is not the plain runs
     OUTPUT_COUNTS       in a program that never fails, a run that prints something else than all plain runs counts as a failure
     CHANGES_PROGRAM     it runs another program, so to speak: what is found in its runs is no fault of the user's
+    EDITS_KERNELS       what it changes is the source of kernels, which are compiled again
     did(context)        what it does to this program, for people
+    changed(context)    what it changes of this program, in words that follow "with"
 
 Runs of experiments that change nothing but a setting belong into one file with ROWS: sanitizers, runtimes, fences, waits, order.
 """
@@ -30,6 +32,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -37,6 +40,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, Protocol
 
+from gpudx.kernel_checks.opposite_order import Launched
 from gpudx.kernel_checks.word_changes import Change
 from gpudx.model import Asked
 from gpudx.model.how import Fence, How
@@ -44,6 +48,7 @@ from gpudx.model.read_back import ReadBack
 
 PLAIN = "recorded"
 UNCHECKED = "no run failed by a check of results"
+SENTENCE_END = re.compile(r"[.:;](?: |$)| \(")  # of what an experiment does, without what is in parentheses
 VARIANT = ":"  # between an experiment and its variant
 
 
@@ -94,6 +99,7 @@ class Context:
     edges: tuple[str, ...] = ()  # of all order findings: what orders their two operations at every occurrence
     exchanges: tuple[str, ...] = ()  # arguments that may be in each other's place: "kernel:1:2"
     redirects: tuple[str, ...] = ()  # other buffers, directions and pitches of calls: "clEnqueueReadBuffer=4=0:3>2"
+    redirected: tuple[str, ...] = ()  # the same in words
     has_lines: bool = False  # those were found with the line of every call known
     offsets: tuple[str, ...] = ()  # of copies, that may be in elements: "b:1024:2048:4"
     numbers: tuple[str, ...] = ()  # that kernels may have been meant to get: "kernel:1:4:5"
@@ -104,6 +110,7 @@ class Context:
     on_host: bool = False  # buffers work on the program's own memory
     transfers: tuple[str, ...] = ()  # that return early: their numbers by line, "" where that are too many
     sources: tuple[tuple[str, str], ...] = ()  # of kernels that were launched, with the options of their builds
+    launched: tuple[Launched, ...] = ()  # the same by kernel
     suspected: frozenset[str] = frozenset()  # causes that the record makes likely
     back: ReadBack | None = None  # what plain runs read back
     candidates: tuple[int, ...] = ()  # buffers that the launch which faults may have missed: their allocations' numbers
@@ -139,6 +146,16 @@ class Row(SimpleNamespace):
 
     def __init__(self, module: str, name: str, cost: float, text: str, **more: Any) -> None:
         super().__init__(__name__=module, __doc__=text, ID=name, COST=cost, **more)
+
+
+def in_words(name: str) -> str:
+    """ "experiment `serialised` (waits after each launch)": what it does, by the beginning of its own description."""
+    known = every().get(name.partition(VARIANT)[0])
+    sentence = SENTENCE_END.split(" ".join((known.__doc__ or "").split()) if known else "")[0]
+    does = ", ".join(sentence.split(", ")[: 2 if sentence.startswith("As ") else 1])
+    first = does.partition(" ")[0]
+    does = does if first[1:] != first[1:].lower() else does[:1].lower() + does[1:]
+    return f"experiment `{name}`" + (f" ({does})" if does else "")
 
 
 def needs_gpu_calls(context: Context) -> str | None:

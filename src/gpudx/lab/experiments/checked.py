@@ -3,6 +3,8 @@ programs from binaries, run as they are: a clean run says nothing about these.""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -12,6 +14,7 @@ from gpudx.lab.experiments import Context, Row, needs_launch
 from gpudx.model.how import How
 
 COST = 3.0
+REAL = re.compile(r"\b(?:float|double|half)\d*\b|^\s*#\s*include\b|\d\.\d*|\.\d", re.MULTILINE)
 
 
 def why_missing(context: Context) -> str | None:
@@ -28,6 +31,13 @@ def no_stuck_kernel(context: Context) -> str | None:
     return why_missing(context) or (None if context.stuck else "no kernel is known to hang")
 
 
+def no_real_numbers(context: Context) -> str | None:
+    """Without floating-point numbers there is no NaN. A header that a source includes may have some."""
+    texts = [f"{source} {options}" for source, options in context.sources]
+    real = not texts or any(REAL.search(text) for text in texts)
+    return why_missing(context) or (None if real else "no kernel computes with floating-point numbers")
+
+
 def with_checks(context: Context, checks: str) -> How:
     """Where buffers work on the program's own memory, an access outside may come of that memory: the heap is logged as well."""
     return replace(context.how, kernel_checks=kernel_checked.wanted(checks), heap=context.on_host)
@@ -39,8 +49,8 @@ def of_stuck_kernel(context: Context) -> How:
     return replace(context.how, kernel_checks=kernel_checked.wanted("loops,barriers,bounds", context.stuck), serialise=True)
 
 
-def _row(name: str, checks: str, text: str) -> Row:
-    return Row(__name__, name, COST, text, missing=why_missing, how=partial(with_checks, checks=checks))
+def _row(name: str, checks: str, text: str, missing: Callable[[Context], str | None] = why_missing) -> Row:
+    return Row(__name__, name, COST, text, missing=missing, how=partial(with_checks, checks=checks))
 
 
 ROWS = (
@@ -70,5 +80,6 @@ that computes for very long.""",
 
 The first launch that makes a NaN is where it comes from. This does not show that the program fails because of it: some programs compute
 NaN on purpose.""",
+        no_real_numbers,
     ),
 )

@@ -13,7 +13,7 @@ from gpudx.model.how import How
 
 ID = "edited-kernel"
 COST = 1.0
-CHANGES_PROGRAM = True
+CHANGES_PROGRAM = EDITS_KERNELS = True
 
 
 def missing(context: Context) -> str | None:
@@ -44,3 +44,12 @@ def how(context: Context) -> How:
 def did(context: Context) -> str:
     number = int(context.variant or 1)
     return str(context.edits[number - 1]) if number else ""
+
+
+def changed(context: Context) -> str:
+    """ "`i + 1` instead of `i` in line 4 of kernel box"; "" where nothing is changed."""
+    number = int(context.variant or 1)
+    if not number:
+        return ""
+    one = context.edits[number - 1]
+    return f"`{one.after}` instead of `{' '.join(one.before.split())}` in line {one.line} of {f'kernel {one.kernel}' if one.kernel else one.function}"

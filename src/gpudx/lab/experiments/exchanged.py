@@ -1,4 +1,4 @@
-"""Swaps two kernel arguments of the same type, in every launch.
+"""Swaps two kernel arguments of the same type, in every launch or in those of one line.
 
 If the program fails every time and passes with the two swapped, it passes them in the wrong order. If it still fails, this says nothing
 about other arguments. With a variant, another pair is swapped.
@@ -6,18 +6,19 @@ about other arguments. With a variant, another pair is swapped.
 
 from __future__ import annotations
 
-from gpudx.lab.experiments import UNCHECKED, Context, tried
+from gpudx.lab.experiments import UNCHECKED, Context, needs_gpu_calls, tried
 from gpudx.model.how import How
 
 ID = "exchanged"
 COST = 1.0
 CHANGES_PROGRAM = True
-VARIABLE = "GPUDX_EXCHANGE"  # native/opencl/exchange.h
+VARIABLE = "GPUDX_EXCHANGE"  # native/core/what_if.h
+FRAMES = "="  # behind it, return addresses: only in launches that have one of them
 
 
 def missing(context: Context) -> str | None:
-    if "opencl" not in context.apis:
-        return "the program makes no OpenCL calls"
+    if lacking := needs_gpu_calls(context):
+        return lacking
     return None if context.exchanges else f"no kernel has two arguments of the same type with different values, or {UNCHECKED}"
 
 
@@ -32,3 +33,16 @@ def how(context: Context) -> How:
 def did(context: Context) -> str:
     """ "apply_scale:1:2": which arguments of which kernel."""
     return context.exchanges[int(context.variant or 1) - 1]
+
+
+def changed(context: Context) -> str:
+    """ "arguments 1 and 2 of kernel apply_scale swapped"."""
+    wish = did(context)
+    kernel, first, second = pair(wish)
+    return f"arguments {first} and {second} of kernel {kernel} swapped{' in some of its launches' if FRAMES in wish else ''}"
+
+
+def pair(wish: str) -> tuple[str, str, str]:
+    """The kernel and the two arguments that the recorder is asked for."""
+    kernel, first, second = wish.partition(FRAMES)[0].rsplit(":", 2)
+    return kernel, first, second

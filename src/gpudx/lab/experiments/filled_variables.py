@@ -17,7 +17,7 @@ from gpudx.model.how import How
 
 ID = "filled-variables"
 COST = 1.0
-CHANGES_PROGRAM = True
+CHANGES_PROGRAM = EDITS_KERNELS = True
 ZERO = "00000000"
 FILLS = (ZERO, "3f3f3f3f", "c1c1c1c1")  # above and below zero, in every type
 NONE = "no kernel has a private variable that may be read before it is written"

@@ -6,18 +6,18 @@ still fails, this says nothing about other numbers. With a variant, another numb
 
 from __future__ import annotations
 
-from gpudx.lab.experiments import UNCHECKED, Context, between_fences
+from gpudx.lab.experiments import UNCHECKED, Context, between_fences, needs_gpu_calls
 from gpudx.model.how import How
 
 ID = "other-number"
 COST = 1.0
 CHANGES_PROGRAM = True
-VARIABLE = "GPUDX_OTHER_NUMBER"  # native/opencl/numbers.h
+VARIABLE = "GPUDX_OTHER_NUMBER"  # native/core/what_if.h
 
 
 def missing(context: Context) -> str | None:
-    if "opencl" not in context.apis:
-        return "the program makes no OpenCL calls"
+    if lacking := needs_gpu_calls(context):
+        return lacking
     return None if context.numbers else f"no kernel is passed a number, or {UNCHECKED}"
 
 
@@ -32,3 +32,9 @@ def how(context: Context) -> How:
 def did(context: Context) -> str:
     """ "gemv:4:4:5": which argument of which kernel, and the two numbers in hexadecimal."""
     return context.numbers[int(context.variant or 1) - 1]
+
+
+def changed(context: Context) -> str:
+    """ "0x5 instead of 0x4 as argument 4 of kernel gemv"."""
+    kernel, index, given, other = did(context).rsplit(":", 3)
+    return f"0x{other} instead of 0x{given} as argument {index} of kernel {kernel}"

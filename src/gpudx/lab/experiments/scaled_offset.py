@@ -32,3 +32,10 @@ def how(context: Context) -> How:
 def did(context: Context) -> str:
     """ "b:1024:2048:4": the side, the offset, the size and the factor."""
     return context.offsets[int(context.variant or 1) - 1]
+
+
+def changed(context: Context) -> str:
+    """ "the offset 1,024 of copies of 2,048 bytes multiplied by 4"."""
+    _, offset, size, factor = did(context).split(":")
+    which = f"the offset {int(offset):,}" if int(offset) else "the offsets"
+    return f"{which} of copies of {int(size):,} bytes multiplied by {factor}"

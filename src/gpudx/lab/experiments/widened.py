@@ -15,7 +15,7 @@ from gpudx.model.how import How
 
 ID = "widened"
 COST = 1.0
-CHANGES_PROGRAM = True
+CHANGES_PROGRAM = EDITS_KERNELS = True
 ALL, TOLD = "0", "told"
 
 

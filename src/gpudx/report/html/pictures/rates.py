@@ -39,5 +39,5 @@ def _line(seen: Observation, top: int) -> str:
 
 
 def _axis(height: int) -> str:
-    ticks = ((LABEL + SCALE * part / 4, f"{25 * part} %") for part in range(5))
+    ticks = ((LABEL + SCALE * part / 4, f"{25 * part}%") for part in range(5))
     return "".join(f'<text x="{x:.1f}" y="{height - 6}" text-anchor="middle">{text}</text>' for x, text in ticks)

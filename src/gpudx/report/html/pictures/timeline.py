@@ -10,6 +10,7 @@ from gpudx.report import Page
 from gpudx.report.html.pictures.canvas import canvas
 from gpudx.report.html.pictures.words import LEGENDS, OF_CALLS, ROLES, listed, said
 from gpudx.report.safe import clean
+from gpudx.text import plural
 
 LEGEND = (
     ("launch", KINDS[0]), ("copy", KINDS[1]), ("wait", KINDS[2]), ("call", KINDS[3]), ("failed", LEGENDS[0]),
@@ -25,7 +26,9 @@ def draw(case: Case, page: Page) -> str:
 
 def _one(line: Timeline, language: str) -> str:
     calls, queues, threads = len(line.columns["kind"]), len(line.queues), len(line.threads)
-    label = f"Timeline of process {line.pid}: {calls:,} calls, {queues} queues, {threads} threads"
+    kind = "stream" if any("stream" in name for name in line.queues) else "queue"
+    parts = f"{plural(calls, 'call')}, {plural(queues, kind)}, {plural(threads, 'thread')}"
+    label = f"Timeline of process {line.pid}: {parts}"
     words = {"kinds": listed(KINDS, language), "states": listed(STATES, language), "words": said(OF_CALLS, language)}
     pins = [pin.role for pin in line.pins]
     return canvas("timeline", label, _plain(line, language) | words, LEGEND, language, pins, queues + threads)

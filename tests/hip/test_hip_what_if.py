@@ -1,0 +1,60 @@
+"""What if? Programs that check their results, fail every time and break no rule: one thing about one call is wrong. Kernels are executed
+by the simulated runtime."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hip_kit import HERE, Kit
+from test_hip_investigated import QUICK, investigated
+
+from gpudx.model import Case
+
+PROGRAM = HERE / "programs/moves.hip"
+# By the word that the program is run with: the cause, what the line that is named ends with, and what the summary says.
+FOUND = {
+    "number": ("wrong-number", "the number", "is 17 instead of 16: 17 is argument 3 / 3 = 50 / 3 rounded up; 16 is rounded down."),
+    "fill": ("bytes-for-elements", "the fill", "passes with 68 bytes, which are 17 elements of 4 bytes."),
+    "width": ("bytes-for-elements", "the upload", "passes with 200 bytes, which are 50 elements of 4 bytes."),
+    "grid": ("launch-rounded-down", "the launch", "3 blocks of 16 threads leave out 2 of 50 (argument 3)"),
+    "stale": ("wrong-buffer", "the buffer", "which launch 4 (step) wrote; the program fails every time, and passes with"),
+    "pitch": ("transfer-pitch", "the upload", "uses a destination pitch of 200 bytes; the program fails every time, and passes with 256."),
+    "bias": ("wrong-buffer", "the launch", "as argument 2; the program fails every time, and passes with"),
+    "backwards": ("exchanged-copy", "the direction", "copies in the wrong direction"),
+    "swapped": ("argument-order", "the launch", "Arguments 6 and 7 of kernel step are swapped"),
+}
+SAYS = tuple(cause for cause, *_ in FOUND.values())
+
+
+def case_of(kit: Kit, folder: Path, word: str) -> tuple[Case, str]:
+    built = kit.hip_program("moves")
+    return investigated(kit, folder, replace(built, environment=built.environment | QUICK), "--budget", "100s", word=word)
+
+
+def line_of(mark: str) -> int:
+    return next(number for number, line in enumerate(PROGRAM.read_text().splitlines(), 1) if line.endswith(f"// {mark}"))
+
+
+@pytest.mark.parametrize("word", FOUND)
+def test_the_change_that_makes_it_pass_is_named(kit: Kit, tmp_path: Path, word: str) -> None:
+    case, said = case_of(kit, tmp_path, word)
+    cause, mark, summary = FOUND[word]
+    best = case.diagnosis[0]
+    assert (best.cause, best.status) == (cause, "confirmed") and summary in best.summary, said
+    assert f"/moves.hip:{line_of(mark)}" in said, said
+
+
+@pytest.mark.parametrize("word", ["expected", "weak"])
+def test_what_no_single_change_repairs_is_not_accused(kit: Kit, tmp_path: Path, word: str) -> None:
+    """The program expects what is wrong; or so many numbers satisfy what it checks that it says nothing about any of them."""
+    case, said = case_of(kit, tmp_path, word)
+    assert not [one for one in case.diagnosis if one.cause in SAYS], said
+    tried = {trial.experiment.partition(":")[0] for trial in case.investigation.trials} if case.investigation else set()
+    assert {"other-number", "redirected", "exchanged"} <= tried
+
+
+def test_a_correct_program_is_not_accused(kit: Kit, tmp_path: Path) -> None:
+    case, said = case_of(kit, tmp_path, "")
+    assert not case.diagnosis, said
