@@ -6,11 +6,11 @@ Exported symbols can collide with a program's own names, so they are used only w
 
 from __future__ import annotations
 
+import contextlib
 import glob
-import os
-import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 LOADER = "libOpenCL.so.1"
 SYSTEM = (
@@ -27,7 +27,6 @@ SYSTEM = (
 )
 BY_SYMBOLS = "libgpudx-opencl.so"
 VARIABLE = "GPUDX_OPENCL"  # auto, layer or symbols
-DT_NULL, DT_RPATH, DT_RUNPATH = 0, 15, 29
 
 
 def takes_layers(loader: Path) -> bool:
@@ -60,15 +59,12 @@ def _must_use_symbols(program: Path, environment: Mapping[str, str]) -> bool:
 
 def _own_places(program: Path) -> Iterator[str]:
     """RPATH and RUNPATH of an executable; nothing for scripts and damaged files."""
-    from gpudx.elf.image import Image
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
 
-    image = Image.open(str(program))
-    if image is None:
-        return
-    entries, names = image.section(".dynamic"), image.section(".dynstr")
-    for tag, at in struct.iter_unpack("<QQ", entries[: len(entries) // 16 * 16]):
-        if tag == DT_NULL:
-            return
-        if tag in (DT_RPATH, DT_RUNPATH):
-            text = os.fsdecode(names[at:].partition(b"\0")[0])
-            yield from text.replace("$ORIGIN", str(program.parent)).split(":")
+    with contextlib.suppress(OSError, ELFError, ValueError, KeyError), program.open("rb") as file:
+        dynamic: Any = ELFFile(file).get_section_by_name(".dynamic")
+        for tag in dynamic.iter_tags() if dynamic is not None else ():
+            if tag.entry.d_tag in ("DT_RPATH", "DT_RUNPATH"):
+                text = tag.rpath if tag.entry.d_tag == "DT_RPATH" else tag.runpath
+                yield from text.replace("$ORIGIN", str(program.parent)).split(":")
