@@ -28,8 +28,8 @@ FOUND = {
 SAYS = tuple(cause for cause, *_ in FOUND.values())
 
 
-def case_of(kit: Kit, folder: Path, word: str) -> tuple[Case, str]:
-    built = kit.hip_program("moves")
+def case_of(kit: Kit, folder: Path, word: str, name: str = "moves") -> tuple[Case, str]:
+    built = kit.hip_program(name)
     return investigated(kit, folder, replace(built, environment=built.environment | QUICK), "--budget", "100s", word=word)
 
 
@@ -53,6 +53,14 @@ def test_what_no_single_change_repairs_is_not_accused(kit: Kit, tmp_path: Path, 
     assert not [one for one in case.diagnosis if one.cause in SAYS], said
     tried = {trial.experiment.partition(":")[0] for trial in case.investigation.trials} if case.investigation else set()
     assert {"other-number", "redirected", "exchanged"} <= tried
+
+
+@pytest.mark.parametrize("word", ["outliers", "solver", "compare"])
+def test_a_status_that_is_a_result_accuses_nothing(kit: Kit, tmp_path: Path, word: str) -> None:
+    """Each of them passes with some number changed or two arguments swapped, and its status is right."""
+    case, said = case_of(kit, tmp_path, word, "statuses")
+    accused = [one for one in case.diagnosis if one.status in ("confirmed", "likely")]
+    assert case.outcome.exit_code == 1 and not accused, said
 
 
 def test_a_correct_program_is_not_accused(kit: Kit, tmp_path: Path) -> None:
