@@ -66,3 +66,16 @@ def test_a_status_that_is_a_result_accuses_nothing(kit: Kit, tmp_path: Path, wor
 def test_a_correct_program_is_not_accused(kit: Kit, tmp_path: Path) -> None:
     case, said = case_of(kit, tmp_path, "")
     assert not case.diagnosis, said
+
+
+def test_memory_that_was_written_in_part_is_named_where_the_result_depends_on_the_rest(kit: Kit, tmp_path: Path) -> None:
+    case, said = case_of(kit, tmp_path, "", "csr")
+    best = case.diagnosis[0]
+    assert (best.cause, best.status) == ("read-before-write", "confirmed"), said
+    (told,) = [one.text for one in best.evidence if one.text.startswith("nothing wrote")]
+    assert "bytes 2,048 to 2,051 of" in told and "kernel spmv (launch 1)" in told
+
+
+def test_memory_that_was_written_as_a_whole_is_not(kit: Kit, tmp_path: Path) -> None:
+    case, said = case_of(kit, tmp_path, "whole", "csr")
+    assert not case.diagnosis and "nothing wrote" not in said, said
