@@ -11,7 +11,16 @@ from dataclasses import replace
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
-from gpudx.investigate import exchanged, met, ordered, shared_kernels, uninitialized, unset_variables, which_memory, widened
+from gpudx.investigate import (
+    exchanged,
+    met,
+    ordered,
+    shared_kernels,
+    uninitialized,
+    unset_variables,
+    which_memory,
+    widened,
+)
 from gpudx.investigate.agreement import agreed, is_unnamed
 from gpudx.investigate.observed import HUNG, hangs_sometimes, observed
 from gpudx.investigate.plans import (
@@ -177,8 +186,8 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
         return FAILS_TOO
     if state.symptom == "hang" and any(t.experiment == LOOPS and t.shown for t in state.trials):
         return None  # the loop is known; other instruments would wait for it
-    if wanted := shared_kernels.next_run(state, runnable):
-        return Step(wanted.experiment, wanted.why, wanted.runs)
+    if shared := shared_kernels.next_run(state, runnable):
+        return Step(shared.experiment, shared.why, shared.runs)
     if answered(state):
         if _reads_fresh_memory(state):  # whether that matters is another question
             step = _open_step(POISON, state, runnable)

@@ -381,7 +381,8 @@ def _faulting_launch(state: Investigation) -> int | None:
 def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
     """Once the runs show that a missing order is the cause: the case of the plain run that completes them, which says so."""
     trials = (*state.trials, trial)
-    found = shared_kernels.entry(trials, case) or ordered.entry(trials, case, facts) or exchanged.entry(trials, facts) or which_memory.entry(state, trial, case, facts)
+    found = shared_kernels.entry(trials, case) or ordered.entry(trials, case, facts) or exchanged.entry(trials, facts)
+    found = found or which_memory.entry(state, trial, case, facts)
     return _with_entry(found, case, trial, facts)
 
 
