@@ -34,7 +34,7 @@ REASONS = {
     "tree": ("race-in-kernel", "no barrier separates the two", "after line 59, outside `if (l < s)`, at the end of the loop's body"),
     "branch": ("race-in-kernel", "no barrier separates the two", "Close `if (l < n)` after line 67, put barrier"),
     "tallied": ("race-in-kernel", "groups update the same elements", "Update `o[l]` with an atomic function such as atomic_add"),
-    "pooled": ("arguments-overlap", "that it writes and reads share 56 elements", "`in` (200) is 200 elements after `out` (0), and the region there has 256"),
+    "pooled": ("arguments-overlap", "it writes and reads share 56 elements", "200 elements after `out` (0), and the region there has 256"),
     "combed": ("race-in-kernel", "The other access is the", "barriers do not order groups"),  # with gaps, the regions may lie in each other
     "scanned": ("race-in-kernel", "The other access is the", "barriers do not order groups"),  # one region, which is updated in place
 }  # fmt: skip

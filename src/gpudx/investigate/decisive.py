@@ -179,8 +179,8 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
         return FAILS_TOO
     if state.symptom == "hang" and any(t.experiment == LOOPS and t.shown for t in state.trials):
         return None  # the loop is known; other instruments would wait for it
-    if turns := shared_kernels.next_run(state, runnable):
-        return Step(turns.experiment, turns.why, turns.runs)
+    if shared := shared_kernels.next_run(state, runnable):
+        return Step(shared.experiment, shared.why, shared.runs)
     if answered(state):
         if questions := _questions(state):
             step = next(filter(None, (_open_step(one, state, runnable) for one in questions)), None)

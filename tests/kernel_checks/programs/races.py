@@ -80,7 +80,10 @@ __kernel void pooled(__global float *a, uint in, uint out, int n) {
   a[out + row * get_global_size(0) + i] = sum;
 }
 __kernel void combed(__global float *a, int in, int out) { int i = get_global_id(0); a[out + 2 * i] = a[in + 2 * i] + 1; }
-__kernel void scanned(__global float *a, int back) { int i = get_global_id(0); if (RIGHT ? i < back : i >= back) a[i] += a[RIGHT ? i : i - back]; }
+__kernel void scanned(__global float *a, int back) {
+  int i = get_global_id(0);
+  if (RIGHT ? i < back : i >= back) a[i] += a[RIGHT ? i : i - back];
+}
 """
 
 

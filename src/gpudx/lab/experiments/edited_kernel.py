@@ -35,6 +35,7 @@ def did(context: Context) -> str:
 
 
 def changed(context: Context) -> str:
-    """ "`i + 1` instead of `i` in line 4 of a kernel's source"."""
+    """ "`i + 1` instead of `i` in line 4 of the kernel source, kernel scale"."""
     one = context.edits[int(context.variant or 1) - 1]
-    return f"`{one.after}` instead of `{one.before.strip()}` in line {one.line} of {f'kernel {one.kernel}' if one.kernel else 'the kernels'}"
+    kernel = f", kernel {one.kernel}" if one.kernel else ""
+    return f"`{one.after}` instead of `{one.before.strip()}` in line {one.line} of the kernel source{kernel}"
