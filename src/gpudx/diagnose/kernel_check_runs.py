@@ -109,7 +109,7 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
         if led:
             finding = _with_led(finding, same[0], led)
         if same[0].kind == "race" and finding.access is not None:
-            finding = replace(finding, access=replace(finding.access, conflict=race_reasons.conflict(same)))
+            finding = replace(finding, access=replace(finding.access, conflict=race_reasons.conflict(same[0], found)))
         sure: Attribution = "probable" if _makes_the_first_nan(same[0], found) else "unknown"
         if same[0].kind != "nan":
             yield finding

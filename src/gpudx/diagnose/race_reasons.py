@@ -219,13 +219,21 @@ def met_through(f: Failure, arguments: Sequence[int]) -> int:
     return next((one for one in arguments if one in used), arguments[0])
 
 
-def conflict(same: Sequence[Failure]) -> Literal["", "read and store", "stores", "update"]:
-    """What one place races for, in all launches: the first one that loses values says so."""
-    if same[0].kind != "race":
-        return ""
+def conflict(f: Failure, found: Sequence[Failure]) -> Literal["read and store", "exchange", "stores", "update"]:
+    """What the work-items of a kernel race for, in all races for one array: a sum in two statements is read at one and lost at another."""
+    name = f.facts.sites.at(f.position).kernel
+    same = [one for one in found if one.kind == "race" and one.thing == f.thing and one.facts.sites.at(one.position).kernel == name]
     if any(f.atomic or (f.reads and f.writes) for f in same):
         return "update"
-    return "stores" if any(f.stores for f in same) else "read and store"
+    if any(f.stores for f in same):
+        return "stores"
+    return "exchange" if any(map(_is_exchange, same)) else "read and store"
+
+
+def _is_exchange(f: Failure) -> bool:
+    """Do the work-items of a group pass each other values? PoCL keeps them in step where a loop has a barrier, also one too few."""
+    in_loop = any(kind == "loop" for kind, _, _ in f.site.inside)
+    return Race(f).n.is_local or (not Race(f).across and in_loop and f.has_barrier)
 
 
 def is_within_group(f: Failure) -> bool:
