@@ -351,10 +351,8 @@ def _steps(f: Failure) -> Iterator[str]:
             f"Use an atomic function to update {name}, or give each work-item its own element. A barrier does not help: an update reads, "
             "computes and writes, and two of them can overlap."
         )
-    elif f.kind == "race" and race_reasons.has_several_groups(f) and race_reasons.is_within_group(f):
-        yield f"Use an atomic function on {name}, or give each work-item its own element."
     elif f.kind == "race" and race_reasons.has_several_groups(f):
-        yield f"Use an atomic function on {name}, give each work-item its own element, or split the kernel: barriers do not order groups."
+        yield race_reasons.step_between_groups(f, name)
     elif f.kind == "race":
         yield (
             f"Put barrier(CLK_GLOBAL_MEM_FENCE) between the two accesses to {name}, use an atomic function, or give each"

@@ -116,9 +116,7 @@ def _is_seen(entry: Diagnosis) -> bool:
 
 
 def _kernels(state: Investigation) -> list[str]:
-    """Kernels with a race that an order can show: not only with updates, of which PoCL loses none in any order."""
-    races = [one for one in (*state.before, *state.found) if _is_seen(one) and one.access and one.access.conflict != "update"]
-    return list(dict.fromkeys(kernel_of(one) or "" for one in races))
+    return list(dict.fromkeys(kernel_of(one) or "" for one in (*state.before, *state.found) if _is_seen(one)))
 
 
 def _of(state: Investigation, experiment: str) -> list[Trial]:
