@@ -221,7 +221,7 @@ def _questions(state: Investigation) -> list[Step]:
     read memory that nothing wrote and not use it, and one that passes may have a race in which either access can come first."""
     found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
     fresh = [one.cause == uninitialized.CAUSE and not uninitialized.is_of_shared(one) for one in found]
-    order = [state.symptom == "no failure" and races.is_of_order(one) for one in found]
+    order = [state.symptom == "no failure" and races.may_be_harmless(one) for one in found]
     may_not = state.symptom in uninitialized.IF_IT_MATTERS and all(map(any, zip(fresh, order, strict=True)))
     return [step for step, one in ((POISON, fresh), (REVERSED, order)) if any(one)] if may_not else []
 
