@@ -36,6 +36,7 @@ def test_a_loop_on_mapped_memory_is_named(opencl: OpenCL, mode: str) -> None:
     finding = found.only(ID)
     assert finding.site is not None and finding.site.source is not None
     assert finding.site.source.rpartition(":")[0].endswith("polled.c") and "wait_for" in finding.site.host_stack[-2]
+    assert finding.inevitable, "a register holds the address that the loop reads"
     last = "clEnqueueFillBuffer" if mode == "elsewhere" else "launch 1 of kernel scale"
     assert last in finding.message
     assert any("clEnqueueMapBuffer" in e.text and "has returned" in e.text for e in finding.evidence)

@@ -212,6 +212,7 @@ def test_why_names_experiments_in_words_and_last_those_that_changed_nothing() ->
     )
     row = Row("kernel-shared-by-threads", "confirmed", True, cells, "")
     texts = [one.text for one in _entry(row, entry("kernel-shared-by-threads", "likely", "k")).evidence]
-    assert texts[0] == "experiment `turns` (gives each thread a kernel object to itself): 0 of 8 failed, it went away, as this cause predicts"
+    turns = "experiment `turns` (gives each thread a kernel object to itself)"
+    assert texts[0] == f"{turns}: 0 of 8 failed, it went away, as this cause predicts"
     assert texts[1] == "experiment `fenced` (puts inaccessible pages after each allocation) showed it: 2 of 2 failed"
     assert texts[-1] == "experiment `poisoned` (fills fresh memory with a pattern): 4 of 4 failed, as this cause predicts"

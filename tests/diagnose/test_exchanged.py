@@ -129,6 +129,25 @@ def test_calls_are_tried_before_two_arguments_are_believed() -> None:
     assert wanted is not None and (wanted.experiment, wanted.runs) == (CALLS[0], 1)
 
 
+def with_numbers(passing: Mapping[str, str]) -> bool:
+    """Is the swap of arguments 1 (24) and 2 (50) of k believed, where the program also passes with some other numbers?"""
+    notes = {"other-number:1": "k:1:18:32", "other-number:2": "k:2:32:18", "other-number:3": "k:2:32:31", "other-number:4": "m:0:4:5"}
+    trials = [trial(PLAIN, True) for _ in range(3)]
+    while (wanted := next_run(trials, ("exchanged:1", *notes))) is not None:
+        note = {"exchanged:1": "k:1:2", **notes}.get(wanted.experiment, "")
+        trials.append(kept(wanted.experiment, wanted.experiment not in ("exchanged:1", *passing), note))
+        assert len(trials) < MOST_RUNS
+    seen = observed(trials)
+    return decided(seen["exchanged:1"], seen[PLAIN]) and not is_weak("exchanged", seen)
+
+
+def test_swapped_arguments_are_believed_if_no_number_elsewhere_helps() -> None:
+    assert with_numbers({})
+    assert with_numbers({"other-number:1": ""}), "only one of the two matters to what is checked"
+    assert not with_numbers({"other-number:3": ""}), "one less in one of them helps as well"
+    assert not with_numbers({"other-number:4": ""}), "another kernel's number helps as well"
+
+
 def test_a_program_that_takes_long_is_not_run_for_all_of_them() -> None:
     trials = [replace(trial(PLAIN, True), seconds=50.0)] * 3
     while (wanted := next_run(trials, CALLS, REDIRECTED)) is not None:

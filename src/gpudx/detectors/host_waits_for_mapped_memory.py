@@ -52,6 +52,7 @@ CAUSE = Cause(
     kind=FIXED,
 )
 BECAUSE = "The thread was seen in this loop, and all work that could end it was complete."
+NEARBY = "The function that the thread was seen in holds such an address; it is not shown that its loop looks at this memory."
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ def _may_change_unseen(facts: Facts) -> bool:
 
 
 def _finding(facts: Facts, one: _Mapped, thread: HostThread) -> Finding:
+    looked_at = any(one.begin <= word < one.begin + one.size for word in thread.registers)
     site = facts.sites.at(one.position)
     label, writers = facts.objects.label(one.memory), _writers(facts, one)
     last = f"{work_name(facts, writers[-1])}, the last one that may write it, is complete" if writers else "no command writes it"
@@ -124,8 +126,8 @@ def _finding(facts: Facts, one: _Mapped, thread: HostThread) -> Finding:
         allocation=allocation_of(facts, one.memory),
         causes=(ID,),
         facts=(("call", site.call), ("function", thread.function)),
-        because=BECAUSE,
-        inevitable=True,
+        because=BECAUSE if looked_at else NEARBY,
+        inevitable=looked_at,
     )
 
 

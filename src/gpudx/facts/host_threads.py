@@ -22,7 +22,7 @@ PAUSES = re.compile(r"_*(?:GI_+)?(?:(?:clock_)?nanosleep|u?sleep|(?:sched|thrd|p
 @dataclass(frozen=True)
 class HostThread:
     """`source`: the innermost line of the program. `polls`: it runs there, or pauses there for a moment. `words`: what its registers and
-    its stack held, as far as the function of that line."""
+    its stack held, as far as the function of that line; `registers`: the former alone."""
 
     tid: int
     source: str
@@ -30,6 +30,7 @@ class HostThread:
     stack: tuple[str, ...]
     polls: bool
     words: frozenset[int]
+    registers: frozenset[int]
 
 
 @once
@@ -48,8 +49,9 @@ def host_threads(facts: Facts) -> list[HostThread]:
         above = [place for places in chain[:at] for place in places]
         until = walk[at + 1].registers[SP] if at + 1 < len(walk) else None
         held = _held(words.registers, words.stack, (until or words.sp) - words.sp)
+        polls = all(map(_pauses, above))
         found.append(
-            HostThread(words.tid, own.source, pretty(own.function), _lines(walk, symbols), all(map(_pauses, above)), held)
+            HostThread(words.tid, own.source, pretty(own.function), _lines(walk, symbols), polls, held, frozenset(words.registers))
         )
     return found
 

@@ -111,10 +111,14 @@ def _passing(experiment: str, seen: Mapping[str, Observed]) -> list[str]:
 
 
 def _passes_with_a_number(seen: Mapping[str, Observed]) -> bool:
-    """Does it also pass with another number in the place of one that is not among the arguments that were swapped?"""
-    swapped = [swapped_pair(note) for note in _passing(EXPERIMENT, seen)]
-    mine = {(kernel, index) for kernel, *pair in swapped for index in pair}
-    return bool({tuple(note.rsplit(":", 3)[:2]) for note in _passing(NUMBER, seen)} - mine)
+    """Does it also pass with another number in some place? Not where that is the number of the argument that it was swapped with."""
+    partner: dict[tuple[str, str], tuple[str, str]] = {}
+    for kernel, one, other in (swapped_pair(note) for note in _passing(EXPERIMENT, seen) if note):
+        partner |= {(kernel, one): (kernel, other), (kernel, other): (kernel, one)}
+    tried = [one.trials[-1].note for name, one in seen.items() if base(name) == NUMBER and one.trials[-1].outcome in SAYS]
+    passed_as = {(kernel, index): old for kernel, index, old, _ in (note.rsplit(":", 3) for note in tried)}
+    passing = [note.rsplit(":", 3) for note in _passing(NUMBER, seen)]
+    return any(passed_as.get(partner.get((kernel, index), ("", ""))) != new for kernel, index, _, new in passing)
 
 
 def _most(plain: Observed) -> int:

@@ -402,7 +402,8 @@ def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[
     """Once the runs show that a missing order is the cause: the case of the plain run that completes them, which says so."""
     trials = (*state.trials, trial)
     changed = exchanged.entry(trials, facts, is_checked=state.asked.judges or reports_check(case))
-    found = shared_kernels.entry(trials, case) or ordered.entry(trials, case, facts) or changed or which_memory.entry(state, trial, case, facts)
+    found = shared_kernels.entry(trials, case) or ordered.entry(trials, case, facts) or changed
+    found = found or which_memory.entry(state, trial, case, facts)
     return _with_entry(found, case, trial, facts)
 
 

@@ -179,7 +179,7 @@ def with_run(state: Investigation, result: Result) -> Investigation:
 
 
 def _confirmed_by(diagnosis: Sequence[Diagnosis], known: Diagnosis) -> Diagnosis:
-    """What the first run's record made likely, and another plain run's record confirms: it crashed elsewhere, say, where that is certain."""
+    """What the first run's record made likely, and another plain run's record confirms: it crashed where that is certain."""
     firm = next((one for one in diagnosis if one.cause == known.cause and one.status == "confirmed"), None)
     return firm if firm is not None and known.status == "likely" else known
 

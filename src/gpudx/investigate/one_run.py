@@ -151,7 +151,8 @@ def make(job: Job, folder: Path) -> Made:
 
 
 FAILED_CHECK = re.compile(
-    r"mismatch|differ|wrong|incorrect|fail|error|assert|invalid|unequal|not equal|!=|should be|\bbad\b|expect|\bbroken\b|\bNG\b", re.IGNORECASE
+    r"mismatch|differ|wrong|incorrect|fail|error|assert|invalid|unequal|not equal|!=|should be|\bbad\b|expect|\bbroken\b|\bNG\b",
+    re.IGNORECASE,
 )
 NOTHING = re.compile(r"\b(?:0|no|zero|without)\s+\w*\s*(?:mismatch|differ|wrong|incorrect|fail|error|bad|unexpected)\w*", re.IGNORECASE)
 

@@ -47,9 +47,10 @@ def did(context: Context) -> str:
 
 
 def changed(context: Context) -> str:
-    """ "`i + 1` instead of `i` in line 4 of kernel box"; "" where nothing is changed."""
+    """ "`i + 1` instead of `i` in line 4 of the kernel source, kernel scale"; "" where nothing is changed."""
     number = int(context.variant or 1)
     if not number:
         return ""
     one = context.edits[number - 1]
-    return f"`{one.after}` instead of `{' '.join(one.before.split())}` in line {one.line} of {f'kernel {one.kernel}' if one.kernel else one.function}"
+    before, where = " ".join(one.before.split()), f"kernel {one.kernel}" if one.kernel else f"function {one.function}"
+    return f"`{one.after}` instead of `{before}` in line {one.line} of the kernel source, {where}"
