@@ -204,15 +204,18 @@ def test_what_was_tried_for_nothing_is_counted() -> None:
     assert _with_tries(open_end, trials[-1:]) is open_end
 
 
-def test_why_names_experiments_in_words_and_last_those_that_changed_nothing() -> None:
-    cells = (
-        Cell("poisoned", "stays", "4 of 4 failed", "for", STAYS),
-        Cell("turns", "gone", "0 of 8 failed", "for", "it went away"),
-        Cell("fenced", "shown", "2 of 2 failed", "for", REPORTED),
-    )
+def why(*cells: Cell) -> list[str]:
     row = Row("kernel-shared-by-threads", "confirmed", True, cells, "")
-    texts = [one.text for one in _entry(row, entry("kernel-shared-by-threads", "likely", "k")).evidence]
+    known = replace(entry("kernel-shared-by-threads", "likely", "k"), evidence=())
+    return [one.text for one in _entry(row, known).evidence]
+
+
+def test_why_names_experiments_in_words_and_those_that_changed_nothing_only_if_there_are_no_others() -> None:
+    stays = Cell("poisoned", "stays", "4 of 4 failed", "for", STAYS)
+    gone = Cell("turns", "gone", "0 of 8 failed", "for", "it went away")
+    shown = Cell("fenced", "shown", "2 of 2 failed", "for", REPORTED)
     turns = "experiment `turns` (gives each thread a kernel object to itself)"
-    assert texts[0] == f"{turns}: 0 of 8 failed, it went away, as this cause predicts"
-    assert texts[1] == "experiment `fenced` (puts inaccessible pages after each allocation) showed it: 2 of 2 failed"
-    assert texts[-1] == "experiment `poisoned` (fills fresh memory with a pattern): 4 of 4 failed, as this cause predicts"
+    fenced = "experiment `fenced` (puts inaccessible pages after each allocation)"
+    told = [f"{turns}: 0 of 8 failed, it went away, as this cause predicts", f"{fenced} showed it: 2 of 2 failed"]
+    assert why(stays, gone, shown) == told
+    assert why(stays) == ["experiment `poisoned` (fills fresh memory with a pattern): 4 of 4 failed, as this cause predicts"]

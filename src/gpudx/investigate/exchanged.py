@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from gpudx.facts.allocated import allocation_of
 from gpudx.facts.exchangeable import Pair, pairs
 from gpudx.facts.set_arguments import setter
 from gpudx.investigate import edited_kernel, other_number, redirected, scaled
-from gpudx.investigate.observed import PLAIN, Observed, observed
+from gpudx.investigate.observed import PLAIN, SAYS, Observed, observed
 from gpudx.investigate.ordered import LEVEL, Wanted
 from gpudx.investigate.prediction import TWICE, passes_needed
 from gpudx.lab.experiments import VARIANT, base
@@ -91,6 +92,8 @@ def _control(passed: str, names: Sequence[str], runnable: Collection[str], seen:
     """Of numbers and words, the next ones too: a program that ends well with many of them checks nothing that they change. Of swapped
     arguments, another two may be meant, and one that ends well with other numbers as well checks neither."""
     if base(passed) not in (NUMBER, EDITED, EXPERIMENT):
+        return None
+    if base(passed) != EXPERIMENT and is_weak(base(passed), seen):
         return None
     at = names.index(passed) + 1
     numbers = _names(runnable, NUMBER, seen[PLAIN])[:NUMBERS] if base(passed) == EXPERIMENT else []
@@ -193,14 +196,14 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
     launches, row = facts.launches, pair.launches[0]
     kernel = launches.name(row)
     cause, site = every_cause()[CAUSE], facts.sites.at(int(launches.position[row]), argument=pair.first)
-    given = {int(value["index"]): value for value in launches.values(row)}
+    given = _given(facts, pair)
     a, b = (_label(given[index], index) for index in (pair.first, pair.second))
     return Diagnosis(
         cause=CAUSE,
         status="likely" if any(_is_zero(given[n]) for n in (pair.first, pair.second)) else "confirmed",
         summary=(
-            f"Arguments {a} and {b} of kernel {kernel} are swapped{_where(pair)}: the program fails every time, and passes when the two are "
-            "swapped back."
+            f"Arguments {a} and {b} of kernel {kernel} are swapped{_where(pair)}: the program fails every time, and passes when the two "
+            "are swapped back."
         ),
         guilty=replace(Guilty.at(site, allocation_of(facts, int(given[pair.first]["object"]))), kernel=kernel),
         victim=None,
@@ -217,21 +220,26 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
     )
 
 
+def _given(facts: Facts, pair: Pair) -> dict[int, dict[str, Any]]:
+    """What the first of the launches was passed, by argument."""
+    return {int(value["index"]): value for value in facts.launches.values(pair.launches[0])}
+
+
 def _pair(facts: Facts, wish: str) -> Pair | None:
     return next((found for found in pairs(facts) if found.wish == wish), None)
 
 
 def _beside(facts: Facts, entry: Diagnosis, one: Observed, seen: Mapping[str, Observed]) -> Diagnosis:
-    """With the other two arguments with which the program passes as well. Where those are of other launches, it is not known which are meant."""
+    """With the other pairs with which the program passes as well. Where those are of other launches, it is not known which are meant."""
     passing = {other.trials[-1].note for key, other in seen.items() if base(key) == EXPERIMENT and _passes(other)}
     mine, others = _pair(facts, one.trials[-1].note), [pair for wish in passing - {one.trials[-1].note} if (pair := _pair(facts, wish))]
     if mine is None or not others:
         return entry
     told = []
     for other in others[:MOST_PAIRS]:
-        given = {int(value["index"]): value for value in facts.launches.values(other.launches[0])}
+        kernel, given = facts.launches.name(other.launches[0]), _given(facts, other)
         a, b = (_label(given[index], index) for index in (other.first, other.second))
-        told.append(Evidence(f"it also passes with arguments {a} and {b} of kernel {facts.launches.name(other.launches[0])} swapped{_where(other)}"))
+        told.append(Evidence(f"it also passes with arguments {a} and {b} of kernel {kernel} swapped{_where(other)}"))
     alike = all(set(other.launches) & set(mine.launches) for other in others)
     status, reason = (entry.status, entry.reason) if alike else ("likely", redirected.NOT_ALONE)
     return replace(entry, status=status, reason=reason, evidence=(*entry.evidence[:2], *told, *entry.evidence[2:]))
@@ -259,7 +267,7 @@ def _is_zero(value: dict[str, object]) -> bool:
 
 def _label(value: dict[str, object], index: int) -> str:
     name = getattr(value["declared"], "name", "")
-    return f"{index} (`{name}`)" if name else index
+    return f"{index} (`{name}`)" if name else str(index)
 
 
 def _value(facts: Facts, value: dict[str, object]) -> str:

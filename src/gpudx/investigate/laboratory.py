@@ -52,6 +52,7 @@ from gpudx.lab.experiments import (
     mitigations,
     sized,
 )
+from gpudx.lab.experiments import reversed as reversed_order
 from gpudx.lab.recorded import TRACES
 from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
 from gpudx.model import Asked, Case, Diagnosis, Evidence, Failure, Finding, Investigation, Trial
@@ -212,7 +213,7 @@ class Laboratory:
         if experiment == PLAIN:
             self.context = with_learned(self.context, made.learned)
         trial = replace(trial_of(case, experiment, name, state, made.idle), output=made.output, fresh=made.fresh)
-        if base(experiment) == races.ID:
+        if base(experiment) == reversed_order.ID:
             trial = races.compared(trial, state, self.folder, job.context)
         if hasattr(module, "changed"):
             trial = replace(trial, change=module.changed(job.context))
