@@ -29,7 +29,7 @@ MOST_PAIRS = 2  # others with which it passes as well, that are shown
 LEAST, WORTH_S = 3, 120.0  # variants of one experiment; time for all of them
 MOST_TOLD = 2  # changes with which it passed; one that passes with more does not check them
 CONTROLS = 30  # further variants, once one passes
-NUMBERS = 10  # that are tried once it passes with arguments swapped
+NUMBERS = 10  # the same of numbers: with one that is much larger, a correct program passes, too
 MOST_PLACES, MOST_PASSES = 1, 3  # that a check of results which means something accepts
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
 WHY = {
@@ -96,8 +96,9 @@ def _control(passed: str, names: Sequence[str], runnable: Collection[str], seen:
     if base(passed) != EXPERIMENT and is_weak(base(passed), seen):
         return None
     at = names.index(passed) + 1
+    following = names[at : at + (NUMBERS if base(passed) == NUMBER else CONTROLS)]
     numbers = _names(runnable, NUMBER, seen[PLAIN])[:NUMBERS] if base(passed) == EXPERIMENT else []
-    return _untried([*names[at : at + CONTROLS], *numbers], seen)
+    return _untried([*following, *numbers], seen)
 
 
 def is_weak(experiment: str, seen: Mapping[str, Observed]) -> bool:
