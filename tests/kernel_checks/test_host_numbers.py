@@ -30,7 +30,7 @@ def test_a_macro_that_the_source_does_not_use_coordinates_and_elements(platform:
 def test_a_macro_with_another_number_than_the_groups(platform: dict[str, str], tmp_path: Path) -> None:
     sanitized(tmp_path / "case", PROGRAM, "other", env=platform)
     found = [one for one in findings(tmp_path / "case") if one["site"]["kernel"] == "tiles"]  # type: ignore[index]
-    assert any("TS is 16 by -DTS=16, but the groups are 8 x 8" in str(one["message"]) for one in found), found
+    assert any("is TS, which is 16 by -DTS=16, but the groups are 8 x 8" in str(one["message"]) for one in found), found
 
 
 @pytest.mark.timeout(600)

@@ -19,6 +19,7 @@ REASONS = {
     "means": ("wrote it before, at most 11,200 of 30,000 elements", "Launch 300 work-items in dimension 0", "turned"),
     "toned": ("`x` goes up to 31 there, and width is 50: the launch has 32 x 56 work-items", "Swap dimensions 0 and 1", "framed"),
     "added": ("goes up to element 959", "the number was rounded down to whole groups", "floored"),
+    "counted": ("goes up to element 63", "Use get_global_id(0) instead of get_local_id(0) in `o[get_local_id(0)]`: the launch has 256", ""),
     "near": ("of argument 0 `a`", "", ""),
     "moved": ("of argument 0 `v`", "", ""),
     "in_place": ("of argument 0 `a`", "", ""),

@@ -20,6 +20,7 @@ from gpudx.diagnose import (
     grown_counts,
     image_reasons,
     index_reasons,
+    macro_values,
     nan_reasons,
     other_structs,
     overlapping_regions,
@@ -56,7 +57,7 @@ from gpudx.text import capital, listed, plural, times
 ID = "kernel-check-"
 # The first that knows one.
 REASONS = (
-    stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, overlapping_regions, race_reasons,
+    macro_values, stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, overlapping_regions, race_reasons,
     partial_writes, partial_launches, nan_reasons, image_reasons,
 )  # fmt: skip
 MOST_NAMED = 4  # kernels
@@ -249,7 +250,7 @@ def _finding(f: Failure, count: int, launches: int, why: Why | None) -> Finding:
         access=Access(
             kind="write" if f.writes else "read",
             by="kernel",
-            kernel=site.kernel or "",
+            kernel=(why.kernel if why else "") or site.kernel or "",
             width=f.width or None,
             offset=f.offset if argument is not None and f.kind in ON_MEMORY else None,
             block=f.group,

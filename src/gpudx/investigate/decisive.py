@@ -11,7 +11,17 @@ from dataclasses import replace
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
-from gpudx.investigate import exchanged, met, ordered, races, shared_kernels, uninitialized, unset_variables, which_memory, widened
+from gpudx.investigate import (
+    exchanged,
+    met,
+    ordered,
+    races,
+    shared_kernels,
+    uninitialized,
+    unset_variables,
+    which_memory,
+    widened,
+)
 from gpudx.investigate.agreement import agreed, is_unnamed
 from gpudx.investigate.observed import HUNG, hangs_sometimes, observed
 from gpudx.investigate.plans import (

@@ -12,7 +12,7 @@ TILES = """
 #define TS 8
 #endif
 __kernel void tiles(__global const float *a, __global float *out, int n) {
-  __local float tile[TS][TS];
+  __local float tile[TS][TS + 1];
   int x = get_local_id(0), y = get_local_id(1);
   tile[y][x] = a[get_global_id(1) * n + get_global_id(0)];
   barrier(CLK_LOCAL_MEM_FENCE);
