@@ -30,7 +30,7 @@ REASONS = {
     "rounds": ("race-in-kernel", "and no barrier separates the two", "after line 36, at the end of the loop's body"),
     "mirrored": ("race-in-kernel", "and no barrier separates the two", "between line 43 and line 45"),
     "shifted": ("race-in-kernel", "The other access is the", "Write to a second buffer instead of `a`"),
-    "handed_on": ("race-in-kernel", "The other access is the", "Split the kernel between line 54 and line 55: barriers do not order groups"),
+    "handed_on": ("race-in-kernel", "The other access is the", "Split the kernel between line 54 and line 55: barriers do not"),
     "newest": ("race-in-kernel", "wrote element 0 of argument 0 `a`", "or let one of them write it: of two stored values, one is lost"),
     "scatter": ("race-in-kernel", "`to[i]`, read from argument 0 `to`, gives them the same index", "An atomic function does not help"),
     "tree": ("race-in-kernel", "no barrier separates the two", "after line 65, outside `if (l < s)`, at the end of the loop's body"),
