@@ -49,6 +49,7 @@ from gpudx.lab.experiments import (
     every,
     filled_variables,
     mitigations,
+    reversed,
     sized,
 )
 from gpudx.lab.recorded import TRACES
@@ -209,7 +210,7 @@ class Laboratory:
         if experiment == PLAIN:
             self.context = with_learned(self.context, made.learned)
         trial = replace(trial_of(case, experiment, name, state, made.idle), output=made.output, fresh=made.fresh)
-        if base(experiment) == races.ID:
+        if base(experiment) == reversed.ID:
             trial = races.compared(trial, state, self.folder, job.context)
         if hasattr(module, "changed"):
             trial = replace(trial, change=module.changed(job.context))

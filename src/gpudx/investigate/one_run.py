@@ -77,10 +77,10 @@ class Learned:
     frees: bool
     on_host: bool
     sources: tuple[tuple[str, str], ...]
-    launched: tuple[Launched, ...]
     suspected: frozenset[str]
     candidates: tuple[int, ...]
     seen: Seen
+    launched: tuple[Launched, ...] = ()
 
 
 @dataclass(frozen=True)
