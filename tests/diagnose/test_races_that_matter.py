@@ -18,7 +18,7 @@ from gpudx.investigate.observed import PLAIN
 from gpudx.kernel_checks.opposite_order import Launched
 from gpudx.lab.experiments import Context, reversed
 from gpudx.lab.trials import OUTPUT
-from gpudx.model import Access, Case, Diagnosis, Evidence, Failure, Guilty, Investigation, Outcome, Trial
+from gpudx.model import Access, Case, Diagnosis, Evidence, Failure, Guilty, Investigation, Outcome, Row, Trial
 
 PROGRAM = Path(__file__).resolve().parent / "programs/races.c"
 OPPOSITE = "reversed:expand"
@@ -40,7 +40,9 @@ def trial(experiment: str, end: End) -> Trial:
     return Trial(experiment, outcome, end[0], 1.0, output=end[1])
 
 
-def played(*found: Diagnosis, plain: End = SAME, other: Callable[[int], End] = lambda made: SAME, runnable: tuple[str, ...] = ALL) -> Investigation:
+def played(
+    *found: Diagnosis, plain: End = SAME, other: Callable[[int], End] = lambda made: SAME, runnable: tuple[str, ...] = ALL
+) -> Investigation:
     """What an investigation of a program that passes does after its checks found these races."""
     checked = replace(trial("checked", SAME), shown=("race-in-kernel",))
     state = Investigation(0.99, trials=(trial(PLAIN, plain), checked), found=found, symptom="no failure")
@@ -65,14 +67,18 @@ def test_the_same_in_both_orders_is_a_note() -> None:
     assert decisive.next_step(state, ALL) is not None  # other causes are looked for
     assert best(state).status == "inconclusive"
     case = Case(("app",), "", "", "", Outcome("passed", "The program ended."))
-    told = conclude(case, replace(state, stopped="no fault found", reason="All 3 plain runs passed. Checked."))
-    assert not told.diagnosis and told.investigation is not None
+    row = Row("race-in-kernel", "confirmed", True, (), "The kernel checked itself and reported this place.")
+    told = conclude(case, replace(state, stopped="no fault found", reason="All 3 plain runs passed. Checked.", table=(row,)))
+    assert not told.diagnosis and told.investigation is not None and not told.investigation.table
     (note,) = told.investigation.notes
     assert note.startswith("Kernel expand (launch 1) read element 7 of argument 2 `level`: `level[v]` at a.c:3. ")
     assert "in the opposite order" in note and note in told.investigation.reason
 
 
-@pytest.mark.parametrize(("other", "says"), [(("exit:1", "wrong"), "ends with exit status 1"), (("passed", "other"), "prints something else")])
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [(("exit:1", "wrong"), "ends with exit status 1"), (("passed", "other"), "prints something else")],
+)
 def test_another_outcome_in_the_opposite_order_confirms_it(other: End, says: str) -> None:
     found = best(played(race(), other=lambda made: other))
     assert found.status == "confirmed" and found.reason == races.DEPENDS
@@ -147,7 +153,7 @@ def test_output_that_differs_by_times_only(tmp_path: Path, plain: list[str], oth
         trials.append(Trial(PLAIN if at < len(plain) else OPPOSITE, "passed", "passed", 1.0, folder=str(at), output=text))
     state = Investigation(0.99, trials=tuple(trials[:-1]))
     for body, unknown in (("out[0] = 1;", other), ("atomic_inc(out);", "")):
-        launched = (Launched("k", "__kernel void k(__global int *out) { %s }" % body, "", True),)
+        launched = (Launched("k", f"__kernel void k(__global int *out) {{ {body} }}", "", True),)
         context = Context((), os.environ, launched=launched, variant="k")
         seen = races.compared(trials[-1], state, tmp_path, context)
         assert seen.output == (plain[0] if alike else unknown)

@@ -1,4 +1,4 @@
-"""Runs kernels as they are and renumbered, on every device and for every version of the language that it builds, and prints what differs."""
+"""Runs kernels as they are and renumbered, for several versions of the language, and prints which results differ."""
 
 import sys
 import warnings
@@ -90,7 +90,9 @@ def results(context: cl.Context, source: str, options: str, linear: bool) -> dic
     random, flags, found = np.random.default_rng(1), cl.mem_flags, {}
     data, reals = random.integers(0, 1000, ITEMS).astype(INTS), random.random((SIDE, SIDE)).astype(np.float32)
 
-    def run(name: str, items: tuple, group: tuple, like: np.ndarray, before: tuple = (), after: tuple = (), offset: tuple | None = None) -> None:
+    def run(
+        name: str, items: tuple, group: tuple, like: np.ndarray, before: tuple = (), after: tuple = (), offset: tuple | None = None
+    ) -> None:
         out = cl.Buffer(context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=np.zeros_like(like))
         given = [cl.Buffer(context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=one) for one in before]
         getattr(program, name)(queue, items, group, *given, out, *after, global_offset=offset)
