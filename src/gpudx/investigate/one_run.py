@@ -208,7 +208,7 @@ def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
 LITTLE = Learned(
     apis=frozenset(), frameworks=frozenset(), threads=0, devices=frozenset(), launches=0, parts=False, pair=None, edges=(), transfers=(),
     offsets=(), exchanges=(), redirects=(), redirected=(), has_lines=False, numbers=(), edits=(), stuck="", frees=False, on_host=False, sources=(),
-    suspected=frozenset(), candidates=(), back=None, seen=Seen(),
+    launched=(), suspected=frozenset(), candidates=(), back=None, seen=Seen(),
 )  # fmt: skip  # of a run with a change, which nothing is learned from
 
 
