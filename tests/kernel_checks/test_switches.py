@@ -35,7 +35,7 @@ def switch(was: str, before: str, after: str, text: str = TEXT) -> str:
     ("was", "before", "after", "becomes"),
     [
         ("b = a + 1", "+", "-", "int a = get_global_id(0), b = (gdx_m == 7u ? (a - 1) : (a + 1));"),
-        ("a = get_global_id", "get_global_id", "get_local_id", "int a = (gdx_m == 7u ? (get_local_id(0)) : (get_global_id(0))), b = a + 1;"),
+        ("a = get_global_id", "get_global_id", "get_local_id", "a = (gdx_m == 7u ? (get_local_id(0)) : (get_global_id(0))), b = a + 1;"),
         ("a >= n", ">=", ">", "if ((gdx_m == 7u ? (a > n || b > n) : (a >= n || b > n)))"),
         ("i < n;", "<", "<=", "for (int i = 0; (gdx_m == 7u ? (i <= n) : (i < n)); i++)"),
         ("i = 0", "0", "1", "for (int i = (gdx_m == 7u ? (1) : (0)); i < n; i++)"),

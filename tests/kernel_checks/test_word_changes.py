@@ -128,7 +128,9 @@ def test_parentheses_are_tried(line: str, becomes: str) -> None:
     assert becomes in becoming(kernel(line))
 
 
-@pytest.mark.parametrize("line", ["out[n] = a * b * c;", "out[n] = a + b + c;", "out[n] = a + b, a * c;", "out[n] = (a + b) * c;", "a = -b;"])
+@pytest.mark.parametrize(
+    "line", ["out[n] = a * b * c;", "out[n] = a + b + c;", "out[n] = a + b, a * c;", "out[n] = (a + b) * c;", "a = -b;"]
+)
 def test_parentheses_that_change_nothing_are_not(line: str) -> None:
     assert not [after for after in becoming(kernel(line)) if after.count("(") > line.count("(")]
 

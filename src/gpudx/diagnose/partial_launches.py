@@ -86,7 +86,8 @@ def _sentence(f: Failure, reach: Reach, only: bool) -> Why:
     if (short := _short_dimension(reach)) is not None:
         return Why(short.cause, text, (short.step,), site, (short.text,))
     if (local := _local_id(reach, held // each)) is not None:
-        return Why("read-before-write", text, (local,), facts=(_launched(reach),), line=(reach.place.file, reach.place.line), kernel=site.kernel or "")
+        at = reach.place.file, reach.place.line
+        return Why("read-before-write", text, (local,), facts=(_launched(reach),), line=at, kernel=site.kernel or "")
     rest = held - written
     step = f"Launch enough work-items of {site.kernel} for all {held:,} elements, or write the rest of `{f.thing.name}` otherwise."
     if 0 < rest < each:
@@ -106,8 +107,8 @@ def _local_id(reach: Reach, count: int) -> str | None:
         return None
     total, group = n.world.ids["get_global_size", axis], n.world.ids["get_local_size", axis]
     return (
-        f"Use get_global_id({axis}) instead of get_local_id({axis}) in `{reach.place.text}`: the launch has {total:,} work-items in dimension "
-        f"{axis}, in groups of {group:,}."
+        f"Use get_global_id({axis}) instead of get_local_id({axis}) in `{reach.place.text}`: the launch has {total:,} work-items in "
+        f"dimension {axis}, in groups of {group:,}."
     )
 
 

@@ -51,7 +51,8 @@ def why(f: Failure) -> Why | None:
 
 
 def _macro(f: Failure, options: dict[str, int]) -> tuple[str, int, bool] | None:
-    """The macro that is the size of all dimensions of an array, but for a padding, its value, and whether an option gave it; None where there is none."""
+    """The macro that is the size of all dimensions of an array but for a padding; its value, and whether an option gave
+    it; None where there is none."""
     assert f.thing is not None
     declared = re.search(rf"\b{re.escape(f.thing.name)}\s*((?:\[[^\[\]]+\]\s*){{2,}})[;,=]", f.source)
     sizes = {PADDED.sub("", one) for one in DIMENSION.findall(declared[1])} if declared else set()

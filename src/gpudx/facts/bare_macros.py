@@ -38,7 +38,7 @@ class BareMacro:
 
 def bare_macros(build: Build) -> list[BareMacro]:
     """Each macro where it is first used so."""
-    values = {**{name: (value, False) for name, value in build.defaults.items()}, **{name: (value, True) for name, value in build.given.items()}}
+    values = {name: (value, False) for name, value in build.defaults.items()} | {name: (value, True) for name, value in build.given.items()}
     risky = {name: operators for name, (value, _) in values.items() if (operators := _operators(value))}
     words, found = tokenized(build.text) if risky else [], dict[str, BareMacro]()
     for at, word in enumerate(words):

@@ -6,7 +6,7 @@ that set arguments are known by their own return address, or, where one function
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpudx.facts import Facts
-from gpudx.facts.calls_by_line import MOST_CALLS, frame, groups
+from gpudx.facts.calls_by_line import MOST_CALLS, Group, frame, groups
 from gpudx.facts.set_arguments import set_at
 
 MOST, MOST_SITES = 8, 16  # pairs, and those of one line
@@ -58,9 +58,14 @@ def pairs(facts: Facts) -> tuple[Pair, ...]:
 
 def _different(facts: Facts, rows: np.ndarray[Any, Any]) -> list[int]:
     """The first launch of a kernel, and the first one from each other line."""
-    made = groups(facts, [int(facts.launches.position[row]) for row in rows], "clEnqueueNDRangeKernel")
+    made = _by_line(facts, rows.tolist())
     first = [facts.launches.at_position(group.positions[0]) for group in made]
     return list(dict.fromkeys([int(rows[0]), *(row for row in first if row is not None)]))
+
+
+def _by_line(facts: Facts, rows: Sequence[int]) -> list[Group]:
+    positions = [int(facts.launches.position[row]) for row in rows]
+    return groups(facts, positions, facts.trace.info(positions[0]).name)
 
 
 def _by_site(facts: Facts, pair: Pair) -> Iterator[Pair]:
@@ -71,8 +76,8 @@ def _by_site(facts: Facts, pair: Pair) -> Iterator[Pair]:
     if len(by_caller) > 1:
         found = {frames: tuple(rows) for frames, rows in by_caller.items() if frames}
     else:
-        made = groups(facts, [int(facts.launches.position[row]) for row in pair.launches], "clEnqueueNDRangeKernel")
-        found = {one.wish[1:]: tuple(facts.launches.at_position(at) or 0 for at in one.positions) for one in made if one.wish[0] == "@"}
+        made = [one for one in _by_line(facts, pair.launches) if one.wish[0] == "@"]
+        found = {one.wish[1:]: tuple(facts.launches.at_position(at) or 0 for at in one.positions) for one in made}
     for frames, mine in found.items():
         values = [{int(value["index"]): value for value in facts.launches.values(mine[0])}]
         if values[0][pair.first]["bytes"] != values[0][pair.second]["bytes"]:

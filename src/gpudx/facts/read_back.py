@@ -26,7 +26,8 @@ def read_back(processes: Sequence[Facts]) -> ReadBack | None:
             mine = _of(record, _row(facts, int(record["buffer"]), note) in integers)
             counts = {name: counts.get(name, 0) + number for name, number in mine.items()}
         for row in np.flatnonzero(facts.launches.status == 0).tolist():
-            launches[name] = launches.get(name := facts.launches.name(row), 0) + 1
+            kernel = facts.launches.name(row)
+            launches[kernel] = launches.get(kernel, 0) + 1
     return ReadBack(**counts, launches=tuple(launches.items())) if counts else None
 
 

@@ -53,10 +53,10 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str
             return Wanted(name, 1, WHY[experiment])
         if not _passes(one):
             continue
-        if untried := _untried(_names(runnable, REDIRECTED, seen[PLAIN]), seen) or _control(name, names, seen):
-            return untried
         if is_weak(experiment, seen):
             return None
+        if untried := _untried(_names(runnable, REDIRECTED, seen[PLAIN]), seen) or _control(name, names, seen):
+            return untried
         plain, needed = seen[PLAIN], _needed(seen[PLAIN])
         if plain.rate.runs < ENOUGH:
             return Wanted(PLAIN, ENOUGH, AGAIN)
@@ -128,8 +128,11 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | No
         if found is not None and decided(one, seen[PLAIN]) and not is_weak(base(name), seen):
             rivals = {other.trials[-1].note for key, other in seen.items() if base(key) == REDIRECTED and _passes(other)}
             told = ((facts, found(facts, one, seen[PLAIN])) for facts in processes)
-            beside = ((facts, redirected.beside(facts, entry, one, rivals)) for facts, entry in told if entry)
-            return next((_beside(facts, entry, one, seen) if base(name) == EXPERIMENT else entry for facts, entry in beside), None)
+            facts, entry = next(((facts, entry) for facts, entry in told if entry), (None, None))
+            if facts is None or entry is None:
+                return None
+            entry = redirected.beside(facts, entry, one, rivals)
+            return _beside(facts, entry, one, seen) if base(name) == EXPERIMENT else entry
     return None
 
 
@@ -145,8 +148,8 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         cause=CAUSE,
         status="confirmed",
         summary=(
-            f"Arguments {a} and {b} of kernel {pair.kernel} are swapped{_where(pair)}: the program fails every time, and passes when the two are "
-            "swapped back."
+            f"Arguments {a} and {b} of kernel {pair.kernel} are swapped{_where(pair)}: the program fails every time, and passes when the "
+            "two are swapped back."
         ),
         guilty=replace(Guilty.at(site, allocation_of(facts, int(given[pair.first]["object"]))), kernel=pair.kernel),
         victim=None,
@@ -168,9 +171,11 @@ def _pair(facts: Facts, wish: str) -> Pair | None:
 
 
 def _beside(facts: Facts, entry: Diagnosis, one: Observed, seen: Mapping[str, Observed]) -> Diagnosis:
-    """With the other two arguments with which the program passes as well. Where those are of other launches, it is not known which are meant."""
+    """With the other two arguments with which the program passes as well. Where those are of other launches, it is not known which are
+    meant."""
     passing = {other.trials[-1].note for key, other in seen.items() if base(key) == EXPERIMENT and _passes(other)}
-    mine, others = _pair(facts, one.trials[-1].note), [pair for wish in passing - {one.trials[-1].note} if (pair := _pair(facts, wish))]
+    wish = one.trials[-1].note
+    mine, others = _pair(facts, wish), [pair for other in sorted(passing - {wish}) if (pair := _pair(facts, other))]
     if mine is None or not others:
         return entry
     told = []
@@ -200,7 +205,7 @@ FOUND = {
 
 def _label(value: dict[str, object], index: int) -> str:
     name = getattr(value["declared"], "name", "")
-    return f"{index} (`{name}`)" if name else index
+    return f"{index} (`{name}`)" if name else str(index)
 
 
 def _value(facts: Facts, value: dict[str, object]) -> str:

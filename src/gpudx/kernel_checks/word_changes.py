@@ -523,7 +523,8 @@ KINDS = (_names, _comparisons, _literals, _ids, _grouped, _sets, _divisions, _su
 def _of_kind(found: Sequence[Function], kind: Callable[[Function], Places]) -> list[Change]:
     """All changes of one kind, those that decide about accesses first."""
     places = [(f, at, last, after) for f in found for at, last, after in kind(f)]
-    places.sort(key=lambda one: (one[1] not in one[0].subscripts, one[1] not in one[0].conditions) if kind is not _grouped else (False, False))
+    if kind is not _grouped:
+        places.sort(key=lambda one: (one[1] not in one[0].subscripts, one[1] not in one[0].conditions))
     return [
         Change(f.name if f.is_kernel else "", f.name, f.users, f.text, f.body[at].at, f.text[f.body[at].at : _end(f.body[last])], after)
         for f, at, last, after in places
