@@ -179,6 +179,7 @@ EXPECTED = {  # the cause and its status; "" for none, with a note
     "shown": "prints something else",
     "until": "ends with exit status 1",
     "last": "confirmed",
+    "late": "confirmed",  # of its writes, the first races are with reads
     "apart": "confirmed",
     "count": "confirmed",
 }
