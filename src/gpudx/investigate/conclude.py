@@ -44,7 +44,8 @@ def conclude(case: Case, state: Investigation) -> Case:
         told = tuple(one for one in told if one not in without_effect)
         case = replace(case, findings=tuple(one for one in case.findings if not _is_said_by(one, without_effect)))
         notes = tuple(races.note(one) if races.is_noted(one) else _note(one) for one in without_effect)
-        state = replace(state, reason=_with_note(state.reason, " ".join(notes)), notes=notes)
+        rows = tuple(row for row in state.table if row.cause not in {one.cause for one in without_effect})
+        state = replace(state, reason=_with_note(state.reason, " ".join(notes)), notes=notes, table=rows)
     if case.outcome.failed_itself and not any(one.status in ("confirmed", "likely") for one in told):
         mine = [trial for trial in state.trials if trial.experiment == SHARED_MEMORY and trial.outcome == "reproduced"]
         said = dict.fromkeys(trial.note for trial in mine if trial.note)

@@ -79,11 +79,11 @@ class Learned:
     frees: bool
     on_host: bool
     sources: tuple[tuple[str, str], ...]
-    launched: tuple[Launched, ...]
     suspected: frozenset[str]
     candidates: tuple[int, ...]
     back: ReadBack | None
     seen: Seen
+    launched: tuple[Launched, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Runs kernels as they are and renumbered, on every device and for every version of the language, and prints what differs."""
+"""Runs kernels as they are and renumbered, for several versions of the language, and prints which results differ."""
 
 import sys
 import warnings
