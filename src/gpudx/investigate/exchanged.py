@@ -25,7 +25,7 @@ EXPERIMENT, SCALED, REDIRECTED, NUMBER, EDITED = "exchanged", "scaled-offset", "
 CAUSE = "argument-order"
 MOST_TOLD = 2  # other pairs
 LEAST, WORTH_S = 3, 120.0  # variants of one experiment; time for all of them
-CONTROLS = 30  # further variants, once one passes
+CONTROLS = {NUMBER: 10, EDITED: 30, EXPERIMENT: 30}  # further variants, once one passes
 MOST_PLACES, MOST_PASSES = 1, 3  # that a check of results which means something accepts
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
 WHY = {
@@ -82,10 +82,8 @@ def _untried(names: Sequence[str], seen: Mapping[str, Observed]) -> Wanted | Non
 def _control(passed: str, names: Sequence[str], seen: Mapping[str, Observed]) -> Wanted | None:
     """Of numbers and words, the next ones too: a program that ends well with many of them checks nothing that they change. Of arguments,
     another two may be meant."""
-    if base(passed) not in (NUMBER, EDITED, EXPERIMENT):
-        return None
     at = names.index(passed) + 1
-    return _untried(names[at : at + CONTROLS], seen)
+    return _untried(names[at : at + CONTROLS.get(base(passed), 0)], seen)
 
 
 def is_weak(experiment: str, seen: Mapping[str, Observed]) -> bool:
