@@ -31,9 +31,3 @@ def test_a_macro_with_another_number_than_the_groups(platform: dict[str, str], t
     sanitized(tmp_path / "case", PROGRAM, "other", env=platform)
     found = [one for one in findings(tmp_path / "case") if one["site"]["kernel"] == "tiles"]  # type: ignore[index]
     assert any("TS is 16 by -DTS=16, but the groups are 8 x 8" in str(one["message"]) for one in found), found
-
-
-@pytest.mark.timeout(600)
-def test_numbers_that_fit_are_silent(platform: dict[str, str], tmp_path: Path) -> None:
-    done = sanitized(tmp_path / "case", PROGRAM, "right", env=platform)
-    assert done.returncode == 0 and not findings(tmp_path / "case"), findings(tmp_path / "case")
