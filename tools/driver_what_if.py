@@ -58,9 +58,9 @@ def parts(call: DriverCall) -> dict[str, str]:
     ends = [name for name in ("src", "dst") if name in params and _is_address(call, params[name])]
     pitches = [name for name in ("src_pitch", "dst_pitch", "pitch") if name in params]
     sizes = [name for name in ("size", "count", "width") if name in params and params[name].depth == 0]
-    found = {name: f"memory[{number}]" for number, name in enumerate(ends)}
+    found: dict[str, str] = {name: f"memory[{number}]" for number, name in enumerate(ends)}
     found |= {name: f"pitch[{number}]" for number, name in enumerate(pitches)}
-    return found | {name: "bytes" for name in sizes} if ends else {}
+    return found | dict.fromkeys(sizes, "bytes") if ends else {}
 
 
 def transfer(call: DriverCall, name: str) -> str:

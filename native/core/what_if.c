@@ -14,16 +14,58 @@ enum { RANGES = 1024, FRAMES = 8, FILE_NAME = 256, DEPTH = 48 };
 _Atomic int gdx_what_if_setting GDX_HOT_DATA;
 struct gdx_what_if gdx_asked;
 static struct { uint64_t first, last; } ranges[RANGES];
-static struct { char file[FILE_NAME]; uintptr_t bytes; } frames[FRAMES];
-static unsigned num_ranges, num_frames;  /* none of either: all calls */
+static unsigned num_ranges;
+static struct frames {
+    struct { char file[FILE_NAME]; uintptr_t bytes; } at[FRAMES];
+    unsigned count;
+} redirected, exchanged;  /* neither of these nor ranges: all calls */
 static _Atomic uint64_t came;
+
+/* ---- which calls ---- */
+
+/* "app+1a2b;app+1c0d" */
+static bool read_frames(struct frames *frames, const char *text, const char *end)
+{
+    while (text < end && frames->count < FRAMES) {
+        const char *semicolon = memchr(text, ';', (size_t)(end - text)), *last = semicolon ? semicolon : end;
+        const char *plus = memrchr(text, '+', (size_t)(last - text));
+        if (!plus || plus - text >= FILE_NAME)
+            return false;
+        memcpy(frames->at[frames->count].file, text, (size_t)(plus - text));
+        frames->at[frames->count++].bytes = strtoull(plus + 1, NULL, 16);
+        text = last + (last < end);
+    }
+    return text == end && frames->count;
+}
+
+static bool is_frame(const struct frames *frames, void *at)
+{
+    Dl_info found;
+    if (!dladdr(at, &found) || !found.dli_fname)
+        return false;
+    const char *slash = strrchr(found.dli_fname, '/'), *file = slash ? slash + 1 : found.dli_fname;
+    for (unsigned i = 0; i < frames->count; i++)
+        if ((uintptr_t)at - (uintptr_t)found.dli_fbase == frames->at[i].bytes && !strcmp(file, frames->at[i].file))
+            return true;
+    return false;
+}
+
+static bool is_from(const struct frames *frames)
+{
+    void *stack[DEPTH];
+    int count = gdx_backtrace(stack, DEPTH);
+    for (int i = 0; i < count; i++)
+        if (is_frame(frames, stack[i]))
+            return true;
+    return false;
+}
 
 /* ---- kernels ---- */
 
-/* "NAME:a:b", with as many numbers as there is room for. Read from the end, as the name may hold anything. */
-static bool read_named(const char *text, char *name, const char **numbers, int count)
+/* "NAME:a:b", up to `end`, with as many numbers as there is room for. Read from the end, as the name may hold colons. */
+static bool read_named(const char *text, const char *end, char *name, const char **numbers, int count)
 {
-    size_t length = text ? strlen(text) : 0;
+    size_t length = text ? (size_t)(end - text) : 0;
     for (int i = count - 1; i >= 0; i--) {
         const char *colon = length ? memrchr(text, ':', length) : NULL;
         if (!colon)
@@ -40,7 +82,7 @@ static bool read_named(const char *text, char *name, const char **numbers, int c
 static bool read_number(const char *text)
 {
     const char *at[3];
-    if (!read_named(text, gdx_asked.number.kernel, at, 3))
+    if (!read_named(text, text ? text + strlen(text) : NULL, gdx_asked.number.kernel, at, 3))
         return false;
     gdx_asked.number.index = (uint32_t)strtoul(at[0], NULL, 10);
     gdx_asked.number.before = strtoull(at[1], NULL, 16);
@@ -50,8 +92,10 @@ static bool read_number(const char *text)
 
 static bool read_exchange(const char *text)
 {
-    const char *at[2];
-    if (!read_named(text, gdx_asked.exchange.kernel, at, 2))
+    const char *at[2], *end = text ? text + strlen(text) : NULL, *equals = text ? strchr(text, '=') : NULL;
+    if (equals && !read_frames(&exchanged, equals + 1, end))
+        return false;
+    if (!read_named(text, equals ? equals : end, gdx_asked.exchange.kernel, at, 2))
         return false;
     gdx_asked.exchange.first = (uint32_t)strtoul(at[0], NULL, 10);
     gdx_asked.exchange.second = (uint32_t)strtoul(at[1], NULL, 10);
@@ -74,21 +118,6 @@ static bool read_ranges(const char *text, const char *end)
         text = *rest == ',' ? rest + 1 : rest;
     }
     return text == end && num_ranges;
-}
-
-/* "app+1a2b;app+1c0d" */
-static bool read_frames(const char *text, const char *end)
-{
-    while (text < end && num_frames < FRAMES) {
-        const char *semicolon = memchr(text, ';', (size_t)(end - text)), *last = semicolon ? semicolon : end;
-        const char *plus = memrchr(text, '+', (size_t)(last - text));
-        if (!plus || plus - text >= FILE_NAME)
-            return false;
-        memcpy(frames[num_frames].file, text, (size_t)(plus - text));
-        frames[num_frames++].bytes = strtoull(plus + 1, NULL, 16);
-        text = last + (last < end);
-    }
-    return text == end && num_frames;
 }
 
 /* "4>7,7>4" */
@@ -134,7 +163,7 @@ static bool read_redirect(const char *text)
     if (!second || first - text >= GDX_WHAT_IF_NAME)
         return false;
     memcpy(gdx_asked.redirect.name, text, (size_t)(first - text));
-    bool good = (first[1] == '@' ? read_frames(first + 2, second) : read_ranges(first + 1, second)) && read_what(second + 1);
+    bool good = (first[1] == '@' ? read_frames(&redirected, first + 2, second) : read_ranges(first + 1, second)) && read_what(second + 1);
     if (!good)
         gdx_asked.redirect.what = GDX_NO_REDIRECT;
     return good;
@@ -154,37 +183,20 @@ bool gdx_read_what_if(void)
     return atomic_load(&gdx_what_if_setting) == 2;
 }
 
-/* ---- which calls ---- */
-
-static bool is_frame(void *at)
-{
-    Dl_info found;
-    if (!dladdr(at, &found) || !found.dli_fname)
-        return false;
-    const char *slash = strrchr(found.dli_fname, '/'), *file = slash ? slash + 1 : found.dli_fname;
-    for (unsigned i = 0; i < num_frames; i++)
-        if ((uintptr_t)at - (uintptr_t)found.dli_fbase == frames[i].bytes && !strcmp(file, frames[i].file))
-            return true;
-    return false;
-}
-
-static bool is_from_frame(void)
-{
-    void *stack[DEPTH];
-    int count = gdx_backtrace(stack, DEPTH);
-    for (int i = 0; i < count; i++)
-        if (is_frame(stack[i]))
-            return true;
-    return false;
-}
+/* ---- asked at each call ---- */
 
 bool gdx_redirect_is_here(void)
 {
-    if (num_frames)
-        return is_from_frame();
+    if (redirected.count)
+        return is_from(&redirected);
     uint64_t number = atomic_fetch_add(&came, 1) + 1;
     for (unsigned i = 0; i < num_ranges; i++)
         if (number >= ranges[i].first && number <= ranges[i].last)
             return true;
     return !num_ranges;
+}
+
+bool gdx_exchange_is_here(void)
+{
+    return !exchanged.count || is_from(&exchanged);
 }

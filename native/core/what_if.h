@@ -2,7 +2,8 @@
  * with the change shows what the program gets wrong.
  *
  *     GPUDX_OTHER_NUMBER=KERNEL:ARGUMENT:OLD:NEW    the kernel is passed another number where the program passes this one; both in hexadecimal
- *     GPUDX_EXCHANGE=KERNEL:1:2                     two of its arguments get each other's values
+ *     GPUDX_EXCHANGE=KERNEL:1:2                     two of its arguments get each other's values;
+ *                   KERNEL:1:2=app+1a2b;app+1c0d    only where a call passes them that has one of these return addresses on its stack
  *     GPUDX_REDIRECT=CALL=CALLS=WHAT                some calls of this name use something else:
  *
  *         CALLS  3,5-9              counted from 1 in each process
@@ -52,5 +53,7 @@ static inline bool gdx_what_if(void)
     return GDX_LIKELY(known == 1) ? false : known == 2 ? true : gdx_read_what_if();
 }
 
-/* Is it one of the calls that are meant? Asked once for each that could be: calls of this name, launches of this kernel. */
+/* Is it one of the calls that are meant? Asked once for each that could be: calls of this name, launches of this kernel, or calls that set
+ * one of the two arguments. */
 bool gdx_redirect_is_here(void);
+bool gdx_exchange_is_here(void);

@@ -75,7 +75,7 @@ static unsigned changes(const char *kernel, const struct given *given, const uin
         return 1;
     }
     if (is_named(kernel, gdx_asked.exchange.kernel) && first < count && second < count
-        && params[first].like.size == params[second].like.size) {
+        && params[first].like.size == params[second].like.size && gdx_exchange_is_here()) {
         out[0] = (struct change){ first, place_of(given, second) };
         out[1] = (struct change){ second, place_of(given, first) };
         return 2;

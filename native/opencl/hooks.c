@@ -121,8 +121,10 @@ cl_program rec_clCreateProgramWithSource(cl_context context, cl_uint count, cons
     char *edited = gdx_cl_edited(count, strings, lengths, &bytes);
     cl_program result = edited ? gdx_cl_next.clCreateProgramWithSource(context, 1, (const char **)&edited, &bytes, errcode)
                                : gdx_cl_next.clCreateProgramWithSource(context, count, strings, lengths, errcode);
-    if (edited)
+    if (edited) {
         munmap(edited, bytes);
+        gdx_cl_edited_made(result);
+    }
     if (gdx_still_open(&open))
         open.slot->w[4] = WORD(result);
     gdx_end(&open, *errcode);
@@ -226,6 +228,7 @@ cl_kernel rec_clCreateKernel(cl_program program, const char *kernel_name, cl_int
         gdx_commit(&open);
     }
     cl_kernel result = gdx_cl_next.clCreateKernel(program, kernel_name, errcode);
+    gdx_cl_switch(program, result);
     if (gdx_still_open(&open))
         open.slot->w[1] = WORD(result);
     gdx_cl_kernel_born(result);
@@ -243,6 +246,7 @@ static void note_made(cl_program program, cl_kernel kernel, void *caller)
     char name[1024];
     size_t bytes = 0;
     struct gdx_open open;
+    gdx_cl_switch(program, kernel);
     gdx_cl_kernel_born(kernel);
     gdx_cl_capture_kernel(program, kernel);
     gdx_cl_describe_kernel(program, kernel);

@@ -19,7 +19,8 @@ cl_uint gdx_cl_exchanged_index(cl_kernel kernel, cl_uint index)
 {
     const cl_uint first = gdx_asked.exchange.first, second = gdx_asked.exchange.second;
     int saved = errno;
-    bool mine = (index == first || index == second) && gdx_cl_is_named(kernel, gdx_asked.exchange.kernel);
+    bool mine = (index == first || index == second) && gdx_cl_is_named(kernel, gdx_asked.exchange.kernel)
+                && gdx_exchange_is_here();
     errno = saved;
     return !mine ? index : index == first ? second : first;
 }

@@ -179,7 +179,7 @@ def encode(value: object) -> JsonValue:
 def _encode_dataclass(value: Any) -> dict[str, JsonValue]:
     if isinstance(value, type):
         raise TypeError(f"{value.__name__} has no place in a case")
-    every, spares = _fields(type(value))
+    every, spares = _fields(value.__class__)
     left_out = {name for name, default in spares if getattr(value, name) == default}
     fields = {name: encode(getattr(value, name)) for name in every if name not in left_out}
     if isinstance(value, Finding):

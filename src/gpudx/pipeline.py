@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 
 from gpudx import __version__, casefile, errors, native
 from gpudx.detectors import Run, examine_all
-from gpudx.diagnose import destructors, diagnose, instruments, left_undone, ranks, reused_buffers, runtime_words, watched_runs
+from gpudx.diagnose import (
+    destructors,
+    diagnose,
+    instruments,
+    left_undone,
+    ranks,
+    reused_buffers,
+    runtime_words,
+    watched_runs,
+)
 from gpudx.diagnose.branching_barriers import doubted
 from gpudx.diagnose.call_lines import CallLines
 from gpudx.diagnose.entries import unexplained

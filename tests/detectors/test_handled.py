@@ -56,11 +56,12 @@ class Summing:
 # ---- programs that test refusals ----
 
 
-@pytest.mark.parametrize(("statuses", "explains"), [((VALUE, KERNEL_ARGS, ARG_SIZE, MISALIGNED), False), ((VALUE, VALUE, VALUE, VALUE), True)])
+@pytest.mark.parametrize(("statuses", "explains"), [((VALUE, KERNEL_ARGS, ARG_SIZE, MISALIGNED), False), ((VALUE,) * 4, True)])
 def test_a_program_that_provokes_refusals_of_many_kinds(world: Make, look: Look, statuses: tuple[int, ...], explains: bool) -> None:
     one = Summing(world)
     for number, status in enumerate(statuses):
-        one.process.call("clEnqueueFillBuffer", queue=one.process.queue, buffer=one.target, size=4096, status=status, caller=0x1000 + 16 * number)
+        words = {"queue": one.process.queue, "buffer": one.target, "size": 4096}
+        one.process.call("clEnqueueFillBuffer", **words, status=status, caller=0x1000 + 16 * number)
     one.tries(96, refused=True)
     one.by("scale")
     one.reads()

@@ -1,4 +1,4 @@
-"""pitch-unlike-kernels: a copy that steps through a buffer in other rows than its kernels is loud; packed hosts and other layouts are not."""
+"""pitch-unlike-kernels: a copy that steps through a buffer in other rows than its kernels is loud; packed host memory is not."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def three(*numbers: int) -> bytes:
     return struct.pack("<3Q", *numbers)
 
 
-def copied(process: World, buffer: int, pitch: int, width: int = 64, rows: int = 48, name: str = "clEnqueueReadBufferRect", **more: int) -> None:
-    words = dict(queue=process.queue, buffer=buffer, buffer_row_pitch=pitch, host_row_pitch=width, blocking=1, ptr=0x5000, **more)
+def copied(process: World, buffer: int, pitch: int, width: int = 64, rows: int = 48, name: str = "clEnqueueReadBufferRect") -> None:
+    words = {"queue": process.queue, "buffer": buffer, "buffer_row_pitch": pitch, "host_row_pitch": width, "blocking": 1, "ptr": 0x5000}
     arrays = {"buffer_origin": three(0, 0, 0), "host_origin": three(0, 0, 0), "region": three(width, rows, 1)}
     process.call(name, arrays=arrays, **words)
 

@@ -6,8 +6,17 @@ from dataclasses import replace
 
 import pytest
 
+from gpudx.diagnose import entries
 from gpudx.investigate.agreement import agreed
-from gpudx.investigate.conclude import _before_numbers, _entry, _that_matter, _without_echoes, _without_effect, conclude
+from gpudx.investigate.conclude import (
+    _before_numbers,
+    _entry,
+    _that_matter,
+    _with_tries,
+    _without_echoes,
+    _without_effect,
+    conclude,
+)
 from gpudx.investigate.prediction import REPORTED, STAYS
 from gpudx.lab.poisoned import UNLIKE
 from gpudx.model import Access, Case, Cell, Diagnosis, Evidence, Finding, Guilty, Investigation, Outcome, Row, Trial
@@ -184,15 +193,29 @@ def test_an_undefined_value_without_effect_is_a_lead_only_where_no_cause_is_know
         assert told is not None and "lane 16" not in told.reason
 
 
-def test_why_names_experiments_in_words_and_last_those_that_changed_nothing() -> None:
-    cells = (
-        Cell("poisoned", "stays", "4 of 4 failed", "for", STAYS),
-        Cell("turns", "gone", "0 of 8 failed", "for", "it went away"),
-        Cell("fenced", "shown", "2 of 2 failed", "for", REPORTED),
-    )
+def test_what_was_tried_for_nothing_is_counted() -> None:
+    open_end = entries.unexplained(Outcome("exit", "It failed.", 1), 10, 0, 0)
+    trials = [Trial(name, outcome, "exit:1", 1.0, note="line 3: x") for name, outcome in (
+        ("edited-kernel:1", "reproduced"), ("edited-kernel:2", "another failure"), ("edited-kernel:2", "reproduced"),
+        ("edited-kernel:3", "passed"), ("other-number:1", "reproduced"), ("recorded", "reproduced"),
+    )]  # fmt: skip
+    told = _with_tries(open_end, trials).summary
+    assert told.endswith("explains the failure. It also failed with 2 changes to kernels and 1 other number, one at a time.")
+    assert _with_tries(open_end, trials[-1:]) is open_end
+
+
+def why(*cells: Cell) -> list[str]:
     row = Row("kernel-shared-by-threads", "confirmed", True, cells, "")
-    texts = [one.text for one in _entry(row, entry("kernel-shared-by-threads", "likely", "k")).evidence]
+    known = replace(entry("kernel-shared-by-threads", "likely", "k"), evidence=())
+    return [one.text for one in _entry(row, known).evidence]
+
+
+def test_why_names_experiments_in_words_and_those_that_changed_nothing_only_if_there_are_no_others() -> None:
+    stays = Cell("poisoned", "stays", "4 of 4 failed", "for", STAYS)
+    gone = Cell("turns", "gone", "0 of 8 failed", "for", "it went away")
+    shown = Cell("fenced", "shown", "2 of 2 failed", "for", REPORTED)
     turns = "experiment `turns` (gives each thread a kernel object to itself)"
-    assert texts[0] == f"{turns}: 0 of 8 failed, it went away, as this cause predicts"
-    assert texts[1] == "experiment `fenced` (puts inaccessible pages after each allocation) showed it: 2 of 2 failed"
-    assert texts[-1] == "experiment `poisoned` (fills fresh memory with a pattern): 4 of 4 failed, as this cause predicts"
+    fenced = "experiment `fenced` (puts inaccessible pages after each allocation)"
+    told = [f"{turns}: 0 of 8 failed, it went away, as this cause predicts", f"{fenced} showed it: 2 of 2 failed"]
+    assert why(stays, gone, shown) == told
+    assert why(stays) == ["experiment `poisoned` (fills fresh memory with a pattern): 4 of 4 failed, as this cause predicts"]

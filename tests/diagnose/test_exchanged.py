@@ -129,6 +129,42 @@ def test_calls_are_tried_before_two_arguments_are_believed() -> None:
     assert wanted is not None and (wanted.experiment, wanted.runs) == (CALLS[0], 1)
 
 
+def with_numbers(passing: Mapping[str, str]) -> bool:
+    """Is the swap of arguments 1 (24) and 2 (50) of k believed, where the program also passes with some other numbers?"""
+    notes = {"other-number:1": "k:1:18:32", "other-number:2": "k:2:32:18", "other-number:3": "k:2:32:31", "other-number:4": "m:0:4:5"}
+    trials = [trial(PLAIN, True) for _ in range(3)]
+    while (wanted := next_run(trials, ("exchanged:1", *notes))) is not None:
+        note = {"exchanged:1": "k:1:2", **notes}.get(wanted.experiment, "")
+        trials.append(kept(wanted.experiment, wanted.experiment not in ("exchanged:1", *passing), note))
+        assert len(trials) < MOST_RUNS
+    seen = observed(trials)
+    return decided(seen["exchanged:1"], seen[PLAIN]) and not is_weak("exchanged", seen)
+
+
+def test_swapped_arguments_are_believed_if_no_number_elsewhere_helps() -> None:
+    assert with_numbers({})
+    assert with_numbers({"other-number:1": ""}), "only one of the two matters to what is checked"
+    assert not with_numbers({"other-number:3": ""}), "one less in one of them helps as well"
+    assert not with_numbers({"other-number:4": ""}), "another kernel's number helps as well"
+
+
+@pytest.mark.parametrize("note", ["k:1:2", "k:1:2=app+1a2b;app+1c0d"])
+def test_other_pairs_and_the_first_numbers_are_tried_before_a_swap_is_believed(note: str) -> None:
+    trials = [trial(PLAIN, True)] * 3 + [kept(NAMES[0], False, note)] * 2
+    wanted = [NAMES[1], "other-number:1"]
+    for name in wanted:
+        following = next_run(trials, (*NAMES[:2], "other-number:1"))
+        assert following is not None and following.experiment == name
+        trials.append(kept(name, True, "k:3:4:5" if "number" in name else "k:3:4"))
+    assert not is_weak("exchanged", observed(trials))
+    assert is_weak("exchanged", observed([*trials[:-1], kept("other-number:1", False, "k:3:4:5")]))
+
+
+def test_a_run_that_was_lost_is_no_number() -> None:
+    trials = [kept(NAMES[0], False, "k:1:2"), replace(trial("other-number:1", True), outcome="tool missing", note="OSError: a: b: c: d: e")]
+    assert not is_weak("exchanged", observed(trials))
+
+
 def test_a_program_that_takes_long_is_not_run_for_all_of_them() -> None:
     trials = [replace(trial(PLAIN, True), seconds=50.0)] * 3
     while (wanted := next_run(trials, CALLS, REDIRECTED)) is not None:

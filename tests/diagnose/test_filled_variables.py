@@ -64,4 +64,5 @@ def test_sums_are_widened_all_at_once_before_one_by_one() -> None:
     assert asked([*plain, trial("widened:0", False)]) == "widened:1"
     assert asked([*plain, trial("widened:0", False), trial("widened:1", True)]) == "widened:2"
     both = [*plain, trial("widened:0", False), trial("widened:1", True), trial("widened:2", False)]
-    assert asked(both) == "widened:told2" and asked([*both, trial("widened:told2", False)]) == PLAIN
+    assert asked(both) == "widened:told2" and asked([*both, trial("widened:told2", False)]) == "widened:2"
+    assert asked([*both, trial("widened:told2", False), trial("widened:2", False)]) == PLAIN, "it passed twice"

@@ -18,7 +18,8 @@ def test_the_variable_that_was_meant_is_named(opencl: OpenCL, tmp_path: Path) ->
     best = case["diagnosis"][0]
     assert (best["cause"], best["status"]) == ("wrong-expression", "likely"), said
     assert best["guilty"]["kernel"] == "copy" and best["access"]["source"].endswith(f"words.c:{_line()}")
-    assert f"passes if `width` is `pitch` at words.c:{_line()} in kernel copy: `out[y * pitch + x] =" in best["summary"]
+    assert f"passes with `pitch` instead of `width` at words.c:{_line()} in kernel copy." in best["summary"]
+    assert "The line becomes: `out[y * pitch" in best["summary"]
 
 
 def test_a_kernel_that_is_right_is_not_accused(opencl: OpenCL, tmp_path: Path) -> None:

@@ -166,6 +166,11 @@ def test_ordinary_words_of_the_same_tools(line: str) -> None:
         "pocl warning: encountered incomplete implementation in fold.c:9",
         "MIOpen(HIP): Warning [FoldBase] Missing system database file: fold.kdb Performance may degrade.",
         'Tool lib "libfold.so" failed to load.',
+        "Warning: Resource leak detected by SharedSignalPool, 12 Signals leaked.",
+        "Signal handler unable to be set.",
+        "Unknown token in POCL_DEBUG env var: fold",
+        "Unrecognised option '--fold'",
+        "Missing argument to --log",
     ],
 )
 def test_warnings_are_no_errors(line: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpudx.facts.read_back import ReadBack
+from gpudx.model.read_back import ReadBack
 
 PLAIN = ReadBack(nan=0, infinite=0, large=2, varied=1, launches=(("step", 40), ("sum", 2)))
 

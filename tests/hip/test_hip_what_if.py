@@ -28,8 +28,8 @@ FOUND = {
 SAYS = tuple(cause for cause, *_ in FOUND.values())
 
 
-def case_of(kit: Kit, folder: Path, word: str) -> tuple[Case, str]:
-    built = kit.hip_program("moves")
+def case_of(kit: Kit, folder: Path, word: str, name: str = "moves") -> tuple[Case, str]:
+    built = kit.hip_program(name)
     return investigated(kit, folder, replace(built, environment=built.environment | QUICK), "--budget", "100s", word=word)
 
 
@@ -55,6 +55,27 @@ def test_what_no_single_change_repairs_is_not_accused(kit: Kit, tmp_path: Path, 
     assert {"other-number", "redirected", "exchanged"} <= tried
 
 
+@pytest.mark.parametrize("word", ["outliers", "solver", "compare"])
+def test_a_status_that_is_a_result_accuses_nothing(kit: Kit, tmp_path: Path, word: str) -> None:
+    """Each of them passes with some number changed or two arguments swapped, and its status is right."""
+    case, said = case_of(kit, tmp_path, word, "statuses")
+    accused = [one for one in case.diagnosis if one.status in ("confirmed", "likely")]
+    assert case.outcome.exit_code == 1 and not accused, said
+
+
 def test_a_correct_program_is_not_accused(kit: Kit, tmp_path: Path) -> None:
     case, said = case_of(kit, tmp_path, "")
     assert not case.diagnosis, said
+
+
+def test_memory_that_was_written_in_part_is_named_where_the_result_depends_on_the_rest(kit: Kit, tmp_path: Path) -> None:
+    case, said = case_of(kit, tmp_path, "", "csr")
+    best = case.diagnosis[0]
+    assert (best.cause, best.status) == ("read-before-write", "confirmed"), said
+    (told,) = [one.text for one in best.evidence if one.text.startswith("nothing wrote")]
+    assert "bytes 2,048 to 2,051 of" in told and "kernel spmv (launch 1)" in told
+
+
+def test_memory_that_was_written_as_a_whole_is_not(kit: Kit, tmp_path: Path) -> None:
+    case, said = case_of(kit, tmp_path, "whole", "csr")
+    assert not case.diagnosis and "nothing wrote" not in said, said

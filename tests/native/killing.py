@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import subprocess
@@ -56,7 +55,7 @@ def _wait_for_a_moment(told: Path, rng: random.Random) -> None:
         return
     deadline = time.monotonic() + START_TIMEOUT_S
     while not np.fromfile(told, TOLD)["ring"].all() and time.monotonic() < deadline:
-        os.sched_yield()
+        time.sleep(0.0002)
     time.sleep(rng.uniform(0, 0.015))
 
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 from native_kit import PROGRAMS, ROOT, Kit, Ran, Way
+from support.builds import tell
 
+from gpudx.backends.opencl.entry import LOADER, loader_for
 from gpudx.trace import Trace
 
 TWINS = ["opencl-set-rows-q4_0", "opencl-shared-kernel"]
@@ -140,3 +142,18 @@ def test_a_python_program(kit: Kit) -> None:
     assert sequences(traces["layer"][0]) == sequences(traces["symbols"][0])
     names = [name for calls in sequences(traces["symbols"][0]) for name in calls]
     assert names.count("clEnqueueNDRangeKernel") == 5
+
+
+@pytest.mark.parametrize("flag", ["--enable-new-dtags", "--disable-new-dtags"])  # RUNPATH, RPATH
+def test_the_loader_that_a_program_names_itself_is_the_one_that_is_asked_for_layers(tmp_path: Path, flag: str) -> None:
+    (tmp_path / "own").mkdir()
+    loader = tmp_path / "own" / LOADER
+    loader.touch()
+    (tmp_path / "app.c").write_text("int main(void) { return 0; }\n")
+    for name, path in (("named", "/nowhere:$ORIGIN/own"), ("other", "/nowhere")):
+        tell("cc", f"-Wl,{flag},-rpath,{path}", tmp_path / "app.c", "-o", tmp_path / name)
+    assert loader_for(tmp_path / "named", {}) == loader
+    assert loader_for(tmp_path / "other", {}) != loader
+    (tmp_path / "damaged").write_bytes((tmp_path / "named").read_bytes()[:900])
+    assert loader_for(tmp_path / "damaged", {}) != loader
+    assert loader_for(tmp_path / "app.c", {"LD_LIBRARY_PATH": str(tmp_path / "own")}) == loader

@@ -97,7 +97,7 @@ INNER, NATIVE_TAIL = "Field::drop at field.cpp:12 (app)", "step at field.cpp:17 
     ("frames", "call", "line", "function"),
     [
         (("Field::~Field at field.cpp:9 (app)",), "clReleaseMemObject", 17, "step"),
-        (("Field::~Field at field.cpp:9 (app)", "std::default_delete::operator() at unique_ptr.h:85 (app)"), "clReleaseMemObject", 17, "step"),
+        (("Field::~Field at field.cpp:9 (app)", "std::erase at unique_ptr.h:85 (app)"), "clReleaseMemObject", 17, "step"),
         (("Field::operator= at field.cpp:5 (app)",), "clReleaseMemObject", 5, "Field::operator="),
         (("Field::clear at field.cpp:10 (app)",), "clReleaseMemObject", 12, "Field::drop"),  # who calls it is not the language's doing
         (("Field::~Field at field.cpp:9 (app)",), "clFinish", 12, "Field::drop"),

@@ -14,7 +14,7 @@ from gpudx.model import Finding
 
 FEWEST_CALLS = 4  # that were refused for reasons of their own
 FEWEST_STATUSES = 3
-BECAUSE = "{count} calls were refused, with {statuses} different errors, and the program went on after each: it seems to test refusals."
+BECAUSE = "{count} calls were refused, with {statuses} different errors, and the program continued after each: it seems to test refusals."
 
 
 def without_provoked(facts: Facts, findings: Sequence[Finding], *, crashed: bool) -> Iterator[Finding]:

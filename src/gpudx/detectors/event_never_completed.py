@@ -26,7 +26,7 @@ work is registered.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -57,7 +57,6 @@ CAUSE = Cause(
     kind=FIXED,
 )
 CIRCLE = "circular-wait"
-COMPLETES = "clSetUserEventStatus("
 PLACES = 3  # lines that complete other events
 BECAUSE = (
     "The wait cannot return before this event is complete, and no call completed it before the program was stopped."
@@ -135,19 +134,21 @@ class Waiter:
 def _mutual(facts: Facts, held: dict[int, dict[int, int]]) -> list[Waiter]:
     """Threads that wait for different user events, and complete some themselves, but only behind the wait: in the same function, or in an
     earlier round, in which nobody else did. [] where another thread may be the one that should have completed these."""
-    found = [Waiter(wait, min(events), events[min(events)], completes_behind(site_of(facts, wait).source or "")) for wait, events in held.items()]
+    names = [info.name for info in facts.trace.schema.doing("signal") if info.word("event") is not None]
+    behind = {wait: completes_behind(site_of(facts, wait).source or "", names) for wait in held}
+    found = [Waiter(wait, min(events), events[min(events)], behind[wait]) for wait, events in held.items()]
     tids = {site_of(facts, one.wait).tid for one in found}
     apart = len(tids) == len(found) > 1 and sum(map(len, held.values())) == len(set().union(*held.values()))
     signalled = {int(tid) for tid in facts.trace.column("tid", signals(facts)[0])}
     return found if apart and (signalled == tids or all(one.completes for one in found)) else []
 
 
-def completes_behind(source: str) -> int:
-    """The next line of the same function that completes a user event; 0 if there is none, or the source is not there."""
+def completes_behind(source: str, names: Collection[str]) -> int:
+    """The next line of the same function with one of these calls, which complete user events; 0 if there is none, or no source."""
     path, _, line = source.rpartition(":")
     rest = lines_of(path)[int(line) :] if line.isdigit() else []
     own = takewhile(lambda text: not text.startswith("}"), rest)  # up to the end of a function of C
-    return next((int(line) + at for at, text in enumerate(own, 1) if COMPLETES in text), 0)
+    return next((int(line) + at for at, text in enumerate(own, 1) if any(f"{name}(" in text for name in names)), 0)
 
 
 @dataclass(frozen=True)

@@ -50,12 +50,18 @@ def _is_last_try(facts: Facts, position: int) -> bool:
     return row is not None and launch_dealt_with(facts, row)
 
 
+def _afterwards(facts: Facts, position: int) -> str:
+    tid, is_note = facts.trace.column("tid"), facts.trace.is_note
+    later = (tid[position + 1 :] == tid[position]) & ~is_note[position + 1 :]
+    return "after this call, its thread made only cleanup calls" if later.any() else "its thread made no further call"
+
+
 def _finding(facts: Facts, run: Run, failure: Failure) -> Finding:
     site = site_of(facts, failure.position)
     of = f" for kernel {site.kernel}" if site.kernel else ""
     evidence = (
         Evidence(f"{site.call} returned {site.status}: {told(values_of(facts, failure.position))}", (site.number,)),
-        Evidence(f"the program gave up: after call {site.number}, its thread made only cleanup calls", (site.number,)),
+        Evidence(f"the program gave up: {_afterwards(facts, failure.position)}", (site.number,)),
     )
     return Finding(
         id=ID,

@@ -70,7 +70,11 @@ def _finding(facts: Facts, failure: Failure, told: Refusal) -> Finding:
         id=ID,
         severity="error",
         message=f"{_message(told)} ({site.call}: {site.status}){follows}.",
-        evidence=(*went_on, *_cut_off(facts, failure.position, buffer), *(Evidence(text, (site.number,)) for text in said if not went_on or not text.startswith(BUILT))),
+        evidence=(
+            *went_on,
+            *_cut_off(facts, failure.position, buffer),
+            *(Evidence(text, (site.number,)) for text in said if not went_on or not text.startswith(BUILT)),
+        ),
         site=site,
         count=failure.count,
         causes=(ID,),
@@ -83,18 +87,18 @@ def _finding(facts: Facts, failure: Failure, told: Refusal) -> Finding:
 
 
 def _full_buffer(options: str, told: Refusal) -> int:
-    """The size of a buffer that the options would fill to its last byte, where it is their end that the compiler does not understand; else 0."""
+    """The size of a buffer that the options would fill to its last byte, where the compiler does not understand their end; else 0."""
     size, last = len(options.encode()) + 1, (options.split() or [""])[-1]
     value = last.partition("=")[2]
-    blamed = bool(told.macro) and last == told.macro and bool(value) and told.error is not None and value in told.error.said
+    blamed = last == told.macro and bool(value) and told.error is not None and value in told.error.said
     return size if size in FULL and (blamed or told.options_refused) else 0
 
 
 def _cut_off(facts: Facts, position: int, buffer: int) -> Iterator[Evidence]:
     if buffer:
         options = _options(facts, position)
-        text = f"the options are {buffer - 1:,} characters long, which fills a buffer of {buffer:,} bytes, and end with {options.split()[-1]}"
-        yield Evidence(text, (position + 1,))
+        full = f"the options are {buffer - 1:,} characters long, which fills a buffer of {buffer:,} bytes"
+        yield Evidence(f"{full}, and end with {options.split()[-1]}", (position + 1,))
 
 
 def _in_file(facts: Facts, position: int, told: Refusal) -> tuple[Refusal, str | None]:
@@ -126,7 +130,8 @@ def _place(told: Refusal) -> str:
 
 def _steps(told: Refusal, site: Site, went_on: bool, buffer: int) -> Iterator[str]:
     if buffer:
-        yield f"Look at where the options are put together: a buffer of {buffer:,} bytes may have cut them off. Make it larger, or check the length."
+        cut = f"a buffer of {buffer:,} bytes may have cut them off"
+        yield f"Look at where the options are put together: {cut}. Make it larger, or check the length."
     elif told.macro:
         yield f"Change the value of {told.macro.partition('=')[0]} that the program passes to the compiler."
     if went_on:

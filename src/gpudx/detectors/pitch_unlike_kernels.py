@@ -6,14 +6,15 @@ length takes each row from a place a little further off than the one before. The
 Example:
 
     size_t pitch = (width + 63) / 64 * 64;                       // what kernels are passed, and uploads use
-    clEnqueueReadBufferRect(queue, image, CL_TRUE, from, to, region, width, 0, 0, 0, tile, 0, NULL, NULL);     // pitch is meant
+    clEnqueueReadBufferRect(queue, image, CL_TRUE, from, to, region, width, 0, 0, 0, tile, 0, NULL, NULL);   // pitch is meant
 
 Fix it by passing the pitch that the kernels are passed, in bytes.
 
 The pitch of host memory is another matter: it is packed in many programs, where the buffer's rows are padded.
 
 Reported only if all kernels that were passed the buffer show this in their source and were passed the same number, the buffer is a whole
-number of their rows, and it is no whole number of rows of the other pitch, or another copy of a buffer of this size uses the kernels' pitch.
+number of their rows, and either it is no whole number of rows of the other pitch, or another copy of a buffer of this size uses the pitch
+of the kernels.
 Not reported: copies of every second row, of a diagonal, and buffers that a kernel indexes in another way.
 """
 
@@ -36,7 +37,7 @@ from gpudx.text import plural
 ID = "pitch-unlike-kernels"
 CAUSE_ID = "transfer-pitch"
 MOST_USES = 2000  # launches with a buffer that are looked at
-BECAUSE = "The kernels and this copy step through the same buffer in rows of different lengths; what the program makes of it is not recorded."
+BECAUSE = "The kernels and this copy step through the buffer in rows of different lengths; what the program makes of it is not recorded."
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,8 @@ def _finding(facts: Facts, run: Run, name: str, same: list[tuple[int, Box, Rows]
         id=ID,
         severity="error" if run.failed else "warning",
         message=(
-            f"{site.call} (call {site.number}) is passed a {words} of {given} for {label}, which kernel {launched.kernel} indexes in rows of "
-            f"{plural(rows.pitch, 'byte')}."
+            f"{site.call} (call {site.number}) is passed a {words} of {given} for {label}, which kernel {launched.kernel} indexes in rows "
+            f"of {plural(rows.pitch, 'byte')}."
         ),
         evidence=tuple(evidence),
         site=site,

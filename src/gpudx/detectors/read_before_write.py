@@ -119,8 +119,8 @@ def _is_unwritten(facts: Facts, obj: int, position: int) -> bool:
 
 
 def _may_wait(facts: Facts, read: int, write: int) -> bool:
-    """Was the read only asked for before the write? Where it waits for an event that the program completes after it has asked for the write,
-    the write comes first."""
+    """Was the read only asked for before the write? Where it waits for an event that the program completes after it has asked for the
+    write, the write comes first."""
     made, handles = user_events(facts)
     done, signalled = signals(facts)
     late = set(signalled[done > write].tolist()) & set(handles[made < read].tolist()) if write < LATE else set()

@@ -43,6 +43,7 @@ class Why:
     root: Site | None = None
     facts: tuple[str, ...] = ()  # more that a reader can check
     line: tuple[str, int] | None = None  # of the kernel: the file, "" for its own text, and the line that computes the wrong number
+    kernel: str = ""  # that this line is in, where it is another one than that of the access
 
 
 @dataclass(frozen=True)

@@ -54,10 +54,10 @@ def _step(kind: str, api: str) -> str:
     name = kind.rpartition("::")[2]
     if api == "opencl":
         return (
-            f"If objects of {name} are copied or assigned, each copy needs a reference of its own: retain the handle in the copy constructor "
-            "and in operator=. Otherwise keep the object until the last use."
+            f"If objects of {name} are copied or assigned, each copy needs a reference of its own: retain the handle in the copy "
+            "constructor and in operator=. Otherwise keep the object until the last use."
         )
     return (
-        f"If objects of {name} are copied or assigned, the first copy that ends frees the memory of all: forbid copies, or share one owner. "
-        "Otherwise keep the object until the last use."
+        f"If objects of {name} are copied or assigned, the first copy that ends frees the memory of all: forbid copies, or share one "
+        "owner. Otherwise keep the object until the last use."
     )

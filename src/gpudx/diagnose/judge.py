@@ -83,7 +83,7 @@ RECORDED: dict[Relation, Rule] = {
     "may have been running": Rule("likely", "It may have been running when the device faulted; it is not shown that it caused the fault."),
     "crash follows from the value": Rule("confirmed", "It crashed in this call, and the fault address follows from the value."),
     "crash in a call that cannot succeed": Rule("confirmed", "It crashed inside this call, which cannot succeed with what it was passed."),
-    "crash in a launch that cannot succeed": Rule("confirmed", "It crashed inside the launch that was passed this value, which cannot succeed with it."),
+    "crash in a launch that cannot succeed": Rule("confirmed", "It crashed in the launch that was passed this, which cannot succeed."),
     "refused": Rule("confirmed", "The driver refused this call."),
     "in flight, thread unknown": Rule("likely", "The program died while this call was in flight; it is not known which thread died."),
     "crash in the call": Rule("likely", "The program crashed inside this call; the fault address does not show which value did it."),

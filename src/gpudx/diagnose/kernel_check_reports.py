@@ -20,6 +20,7 @@ from gpudx.kernel_checks.prelude import KINDS
 LISTS = ("watched", "things", "exits", "uses")  # of a site, that JSON keeps as lists
 UNKNOWN = (1 << 32) - 1
 READS, WRITES, ATOMIC = 1, 2, 4
+BARRIER = re.compile(r"\b(?:work_group_)?barrier\s*\(")
 MET = 3  # bits of what the other work-item did (prelude.py)
 FLAGS_AT = 8  # bits of `how` below them
 
@@ -60,7 +61,16 @@ class Failure:
     @property
     def body(self) -> str:
         """The function of the access, from its parameters to the next kernel; "" where the text does not have it."""
-        found = re.search(rf"\b{re.escape(self.site.kernel)}\s*\((.*?)(?:\bkernel\b|\b__kernel\b|\Z)", self.source, re.DOTALL)
+        return self._text_of(self.site.kernel)
+
+    @property
+    def has_barrier(self) -> bool:
+        """Does the text of the kernel, or of the function of the access, have one?"""
+        kernel = self.facts.sites.at(self.position).kernel or ""
+        return any(BARRIER.search(self._text_of(name)) for name in (kernel, self.site.kernel) if name)
+
+    def _text_of(self, function: str) -> str:
+        found = re.search(rf"\b{re.escape(function)}\s*\((.*?)(?:\bkernel\b|\b__kernel\b|\Z)", self.source, re.DOTALL)
         return found[1] if found else ""
 
 

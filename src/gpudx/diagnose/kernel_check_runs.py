@@ -20,6 +20,7 @@ from gpudx.diagnose import (
     grown_counts,
     image_reasons,
     index_reasons,
+    macro_values,
     nan_reasons,
     other_structs,
     overlapping_regions,
@@ -56,8 +57,8 @@ from gpudx.text import capital, listed, plural, times
 ID = "kernel-check-"
 # The first that knows one.
 REASONS = (
-    stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, overlapping_regions, race_reasons, partial_writes, partial_launches,
-    nan_reasons, image_reasons,
+    macro_values, stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, overlapping_regions, race_reasons,
+    partial_writes, partial_launches, nan_reasons, image_reasons,
 )  # fmt: skip
 MOST_NAMED = 4  # kernels
 NOT_WITH_BARRIERS = "with these checks, this driver does not run kernels correctly that return before a barrier or have one in a branch"
@@ -110,7 +111,7 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
         if led:
             finding = _with_led(finding, same[0], led)
         if same[0].kind == "race" and finding.access is not None:
-            finding = replace(finding, access=replace(finding.access, conflict=race_reasons.conflict(same)))
+            finding = replace(finding, access=replace(finding.access, conflict=race_reasons.conflict(same[0], found)))
         sure: Attribution = "probable" if _makes_the_first_nan(same[0], found) else "unknown"
         if same[0].kind != "nan":
             yield finding
@@ -249,7 +250,7 @@ def _finding(f: Failure, count: int, launches: int, why: Why | None) -> Finding:
         access=Access(
             kind="write" if f.writes else "read",
             by="kernel",
-            kernel=site.kernel or "",
+            kernel=(why.kernel if why else "") or site.kernel or "",
             width=f.width or None,
             offset=f.offset if argument is not None and f.kind in ON_MEMORY else None,
             block=f.group,
@@ -352,10 +353,8 @@ def _steps(f: Failure) -> Iterator[str]:
             f"Use an atomic function to update {name}, or give each work-item its own element. A barrier does not help: an update reads, "
             "computes and writes, and two of them can overlap."
         )
-    elif f.kind == "race" and race_reasons.has_several_groups(f) and race_reasons.is_within_group(f):
-        yield f"Use an atomic function on {name}, or give each work-item its own element."
     elif f.kind == "race" and race_reasons.has_several_groups(f):
-        yield f"Use an atomic function on {name}, give each work-item its own element, or split the kernel: barriers do not order groups."
+        yield race_reasons.step_between_groups(f, name)
     elif f.kind == "race":
         yield (
             f"Put barrier(CLK_GLOBAL_MEM_FENCE) between the two accesses to {name}, use an atomic function, or give each"

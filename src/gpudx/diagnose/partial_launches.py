@@ -85,6 +85,9 @@ def _sentence(f: Failure, reach: Reach, only: bool) -> Why:
     text = f"{wrote}, at most {written:,} of {plural(held, 'element')}: {goes}."
     if (short := _short_dimension(reach)) is not None:
         return Why(short.cause, text, (short.step,), site, (short.text,))
+    if (local := _local_id(reach, held // each)) is not None:
+        place = (reach.place.file, reach.place.line)
+        return Why("read-before-write", text, (local,), facts=(_launched(reach),), line=place, kernel=site.kernel or "")
     rest = held - written
     step = f"Launch enough work-items of {site.kernel} for all {held:,} elements, or write the rest of `{f.thing.name}` otherwise."
     if 0 < rest < each:
@@ -93,6 +96,20 @@ def _sentence(f: Failure, reach: Reach, only: bool) -> Why:
             " that. Use it for such sizes only together with a kernel for the rest."
         )
     return Why("read-before-write", text, (step,), site, (_launched(reach),))
+
+
+def _local_id(reach: Reach, count: int) -> str | None:
+    """What to do where the launch has work-items enough for so many elements, but each group writes the same ones."""
+    n = reach.numbers
+    axes = {int(part[2]) for part in has(reach.tree, "id") if part[1] == "get_local_id"}
+    others = {str(part[1]) for part in has(reach.tree, "id")} - {"get_local_id"}
+    if len(axes) != 1 or others or n.world.ids["get_global_size", axis := axes.pop()] < count:
+        return None
+    total, group = n.world.ids["get_global_size", axis], n.world.ids["get_local_size", axis]
+    return (
+        f"Use get_global_id({axis}) instead of get_local_id({axis}) in `{reach.place.text}`: the launch has {total:,} work-items in "
+        f"dimension {axis}, in groups of {group:,}."
+    )
 
 
 def _launched(reach: Reach) -> str:

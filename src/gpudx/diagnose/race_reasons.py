@@ -219,19 +219,48 @@ def met_through(f: Failure, arguments: Sequence[int]) -> int:
     return next((one for one in arguments if one in used), arguments[0])
 
 
-def conflict(same: Sequence[Failure]) -> Literal["", "read and store", "stores", "update"]:
-    """What one place races for, in all launches: the first one that loses values says so."""
-    if same[0].kind != "race":
-        return ""
+def conflict(f: Failure, found: Sequence[Failure]) -> Literal["read and store", "exchange", "stores", "update"]:
+    """What the work-items of a kernel race for, in all races for one array: a sum in two statements is read at one and lost at another."""
+    name = f.facts.sites.at(f.position).kernel
+    same = [one for one in found if one.kind == "race" and one.thing == f.thing and one.facts.sites.at(one.position).kernel == name]
     if any(f.atomic or (f.reads and f.writes) for f in same):
         return "update"
-    return "stores" if any(f.stores for f in same) else "read and store"
+    if any(f.stores for f in same):
+        return "stores"
+    return "exchange" if any(map(_is_exchange, same)) else "read and store"
 
 
-def is_within_group(f: Failure) -> bool:
-    """Are both writes, by work-items of one group?"""
-    race = Race(f)
-    return f.writes and race.wrote and not race.across
+def _is_exchange(f: Failure) -> bool:
+    """Do the work-items of a group pass each other values? PoCL keeps them in step where a loop has a barrier, also one too few."""
+    in_loop = any(kind == "loop" for kind, _, _ in f.site.inside)
+    return Race(f).n.is_local or (not Race(f).across and in_loop and f.has_barrier)
+
+
+def step_between_groups(f: Failure, name: str) -> str:
+    """Barriers do not order groups: which of the ways that are left fits the two accesses."""
+    race, site = Race(f), f.site
+    if f.writes and race.wrote:
+        return f"Give each work-item its own element of {name}, or let one of them write it: of two stored values, one is lost."
+    other = race.one_other
+    if other is not None and not race.is_same_place:
+        write, read = (site, other) if f.writes else (other, site)
+        if _comes_first(f, write, read) and not _comes_first(f, read, write):
+            return (
+                f"Split the kernel between line {write.line} and line {read.line}: barriers do not order groups, and a second launch reads "
+                f"what all of them have written to {name}."
+            )
+        if _comes_first(f, read, write) and not _comes_first(f, write, read):
+            return (
+                f"Write to a second buffer instead of {name}, and exchange the two between launches: one group writes it at line "
+                f"{write.line} while another may still have to read it at line {read.line}."
+            )
+    return f"Use an atomic function on {name}, give each work-item its own element, or split the kernel: barriers do not order groups."
+
+
+def _comes_first(f: Failure, one: Site, other: Site) -> bool:
+    """May a work-item come to the one before the other, in a kernel without a loop around both, or with nothing in between?"""
+    looped = any(kind == "loop" for place in (one, other) for kind, _, _ in place.inside)
+    return f.sites.index(one) + 1 in (other.before or ()) or (not looped and one.line < other.line)
 
 
 def _groups(race: Race) -> int:

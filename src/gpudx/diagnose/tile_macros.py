@@ -14,6 +14,7 @@ from gpudx.diagnose.kernel_check_reports import Failure
 
 CAUSES = {"bounds": "undersized-buffer", "uninitialized": "read-before-write"}
 DIMENSION = re.compile(r"\[\s*([^\[\]]+?)\s*\]")
+PADDED = re.compile(r"\s*\+\s*\d+$")  # a column that keeps rows apart in banks
 LEAST = 2
 
 
@@ -39,21 +40,21 @@ def why(f: Failure) -> Why | None:
     unused = [one for one, number in options.items() if number == count and one not in WORD.findall(f.source)]
     if unused and not given:
         text = (
-            f"{array} has {name} elements in each row, and {name} is {value:,} by the source's own #define: the program was built with "
+            f"The size of {array} is {name}, which is {value:,} by the source's own #define: the program was built with "
             f"-D{unused[0]}={count}, which the source never uses, and the groups are {shape}."
         )
         return Why(CAUSES[f.kind], text, (f"Pass -D{name}={count} instead of -D{unused[0]}={count}.",), site)
     by = f"by -D{name}={value}" if given else "by the source's own #define"
-    text = f"{array} has {name} elements in each row, and {name} is {value:,} {by}, but the groups are {shape}."
+    text = f"The size of {array} is {name}, which is {value:,} {by}, but the groups are {shape}."
     step = f"Build with -D{name}={count}, or launch groups with {value:,} work-items in each dimension."
     return Why(CAUSES[f.kind], text, (step,), site)
 
 
 def _macro(f: Failure, options: dict[str, int]) -> tuple[str, int, bool] | None:
-    """The macro that is the size of all dimensions of an array, its value, and whether an option gave it; None where there is none."""
+    """The macro that is the size of all dimensions of an array, but for a padding, its value, and whether an option gave it."""
     assert f.thing is not None
     declared = re.search(rf"\b{re.escape(f.thing.name)}\s*((?:\[[^\[\]]+\]\s*){{2,}})[;,=]", f.source)
-    sizes = set(DIMENSION.findall(declared[1])) if declared else set()
+    sizes = {PADDED.sub("", one) for one in DIMENSION.findall(declared[1])} if declared else set()
     if len(sizes) != 1:
         return None
     name = sizes.pop()

@@ -73,20 +73,21 @@ class _Frames:
         while inside and len(chosen) < MOST_FRAMES:
             left = frozenset[int]().union(*inside) - others
             best = max(sorted(left), key=lambda address: sum(address in stack for stack in inside), default=0)
-            place = self._place(best) if best else ""
+            place = frame(self._facts, best) if best else ""
             if not place:
                 return ""
             chosen.append(place)
             inside = {stack for stack in inside if best not in stack}
         return f"@{';'.join(chosen)}" if not inside else ""
 
-    def _place(self, address: int) -> str:
-        """The file's name, and how far the address is from where it is mapped."""
-        mapping = self._facts.symbols.mapping(address)
-        if mapping is None or not mapping.is_file or set(mapping.path) & set("=;+"):
-            return ""
-        first = next(one.start for one in _maps(self._facts) if one.path == mapping.path)
-        return f"{os.path.basename(mapping.path)}+{address - first:x}"
+
+def frame(facts: Facts, address: int) -> str:
+    """The file's name, and how far the address is from where it is mapped: as the recorder knows it (native/core/what_if.h)."""
+    mapping = facts.symbols.mapping(address)
+    if mapping is None or not mapping.is_file or set(mapping.path) & set("=;+"):
+        return ""
+    first = next(one.start for one in _maps(facts) if one.path == mapping.path)
+    return f"{os.path.basename(mapping.path)}+{address - first:x}"
 
 
 @once

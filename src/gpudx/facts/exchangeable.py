@@ -1,29 +1,98 @@
-"""Arguments of a kernel that can have been passed in each other's place without anybody noticing: same type, different values."""
+"""Arguments of a kernel that can have been passed in each other's place without anybody noticing: same type, different values.
+
+A kernel that is launched from several lines may get them in the right order from the others: each line is tried by itself, too. Calls
+that set arguments are known by their own return address, or, where one function sets all of them, by that of its caller.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from gpudx.facts import Facts
+from gpudx.facts.calls_by_line import MOST_CALLS, frame, groups
+from gpudx.facts.set_arguments import set_at
+from gpudx.lab.experiments.exchanged import FRAMES
 
-MOST = 8  # pairs
+MOST, MOST_SITES = 8, 16  # pairs, and those of one line
 
 
-def pairs(facts: Facts) -> tuple[str, ...]:
-    """ "kernel:1:2", the pairs that people confuse most easily first: neighbours, and buffers before numbers."""
-    launches, found = facts.launches, {}
+@dataclass(frozen=True)
+class Pair:
+    """Two arguments of a kernel, in all its launches or in those (rows) of one line."""
+
+    kernel: str
+    first: int
+    second: int
+    launches: tuple[int, ...]
+    frames: str = ""  # "" of all launches
+
+    @property
+    def wish(self) -> str:
+        """As the recorder is asked for it (native/core/what_if.h)."""
+        return f"{self.kernel}:{self.first}:{self.second}{FRAMES if self.frames else ''}{self.frames}"
+
+
+def wishes(facts: Facts) -> tuple[str, ...]:
+    return tuple(one.wish for one in pairs(facts))
+
+
+def pairs(facts: Facts) -> tuple[Pair, ...]:
+    """The pairs that people confuse most easily first: neighbours, and buffers before numbers."""
+    launches, found = facts.launches, dict[Pair, tuple[int, bool]]()
     functions = facts.kernels.functions(launches.kernel_row)
     for function in dict.fromkeys(functions[functions >= 0].tolist()):
         some = np.flatnonzero((functions == function) & (launches.status == 0))
         if len(some):
-            name = launches.compiled_name(int(some[0]))
-            for rank, first, second in _of_launch(facts, int(some[0])):
-                found[f"{name}:{first}:{second}"] = rank
-    return tuple(sorted(found, key=lambda one: found[one]))[:MOST]
+            kernel = launches.compiled_name(int(some[0]))
+            for row in _different(facts, kernel, some.tolist()):
+                for rank, first, second in _of_launch(facts, row):
+                    found.setdefault(Pair(kernel, first, second, tuple(some.tolist())), rank)
+    ranked = sorted(found, key=lambda one: found[one])[:MOST]
+    alone = [one for pair in ranked for one in _by_site(facts, pair)]
+    return (*ranked, *alone[:MOST_SITES])
+
+
+def _different(facts: Facts, kernel: str, rows: Sequence[int]) -> list[int]:
+    """The first launch of a kernel, and the first one from each other line."""
+    return list(dict.fromkeys([rows[0], *(mine[0] for mine in _by_line(facts, kernel, rows).values())]))
+
+
+def _by_line(facts: Facts, kernel: str, rows: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    """Launches of a kernel by the line that leads to them, as the recorder knows it."""
+    by_position = {int(facts.launches.position[row]): row for row in rows}
+    made = groups(facts, list(by_position), kernel)
+    return {group.wish: tuple(by_position[position] for position in group.positions) for group in made}
+
+
+def _by_site(facts: Facts, pair: Pair) -> Iterator[Pair]:
+    """The same in the launches of one line of several."""
+    by_caller: dict[str, list[int]] = {}
+    for row in pair.launches if len(pair.launches) <= MOST_CALLS else ():
+        by_caller.setdefault(_callers(facts, row, pair), []).append(row)
+    if len(by_caller) > 1:
+        found = {frames: tuple(rows) for frames, rows in by_caller.items() if frames}
+    else:
+        lines = _by_line(facts, pair.kernel, pair.launches)
+        found = {wish.removeprefix("@"): mine for wish, mine in lines.items() if wish.startswith("@")}
+    for frames, mine in found.items():
+        values = {int(value["index"]): value for value in facts.launches.values(mine[0])}
+        if values[pair.first]["bytes"] != values[pair.second]["bytes"]:
+            yield Pair(pair.kernel, pair.first, pair.second, mine, frames)
+
+
+def _callers(facts: Facts, row: int, pair: Pair) -> str:
+    """The return addresses of the calls that set the two; "" where the launch passes them itself."""
+    places = [set_at(facts, row, index) for index in (pair.first, pair.second)]
+    if None in places:
+        return ""
+    callers = facts.trace.column("caller", np.array(places)).tolist()
+    named = [frame(facts, int(caller)) for caller in dict.fromkeys(callers)]
+    return ";".join(named) if all(named) else ""
 
 
 def _of_launch(facts: Facts, row: int) -> Iterator[tuple[tuple[int, bool], int, int]]:

@@ -23,10 +23,10 @@ def of_launches(facts: Facts) -> tuple[tuple[str, str], ...]:
 
 
 def kernels_of_launches(facts: Facts) -> dict[str, tuple[str, ...]]:
-    """By source: its kernels that were launched."""
+    """By source: its kernels that were launched; the last ones first, as results come from them."""
     launches, found = facts.launches, dict[str, dict[str, None]]()
-    done = np.flatnonzero((launches.status == 0) & ~launches.by_address)
-    for row in np.unique(launches.kernel_row[done]).tolist():
+    done = np.flatnonzero((launches.status == 0) & ~launches.by_address)[::-1]
+    for row in dict.fromkeys(launches.kernel_row[done].tolist()):
         info = facts.kernels.info(row) if row >= 0 else None
         text = facts.kernels.source(info.program, info.position) if info else ""
         if info and text:

@@ -1,4 +1,5 @@
-"""Transfers that may use the wrong buffer, direction, row pitch or number of bytes, launches of the wrong size, and what each may have been meant to use.
+"""Transfers that may use the wrong buffer, direction, row pitch or number of bytes, and launches of the wrong size: what each may have
+been meant to use.
 
 Nothing here is known to be wrong: each row is one run of an experiment, the most plausible ones first.
 """
@@ -57,7 +58,8 @@ def redirects(facts: Facts) -> tuple[Redirect, ...]:
     if facts.trace.gaps or len(facts.launches) > MOST_LAUNCHES:
         return ()
     writes = LastWrites(facts)
-    kinds = (_grids(facts), _other_memory(facts, writes), _exchanged(facts, writes), _pitches(facts), _sizes(facts), _arguments(facts, writes))
+    of_memory, of_arguments = _other_memory(facts, writes), _arguments(facts, writes)
+    kinds = (_grids(facts), of_memory, _exchanged(facts, writes), _pitches(facts), _sizes(facts), of_arguments)
     found = {one.wish: one for one in chain.from_iterable(zip_longest(*kinds)) if one is not None}
     return tuple(islice(found.values(), MOST))
 
@@ -74,9 +76,7 @@ def has_lines(facts: Facts) -> bool:
 def _transfers(facts: Facts) -> Iterator[CallInfo]:
     """Calls that copy, map or fill memory, which they name by handles or by addresses."""
     for info in facts.trace.calls_made:
-        if info.does in ("copy", "map") and _memory_words(info):
-            yield info
-        elif _by_address(info):
+        if (info.does in ("copy", "map") and _memory_words(info)) or _by_address(info):
             yield info
 
 

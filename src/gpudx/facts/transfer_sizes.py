@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -92,18 +93,18 @@ def _passed_with(facts: Facts, memory: tuple[int, ...]) -> set[int]:
     }
 
 
-def _values(facts: Facts, obj: int) -> list[dict[str, object]]:
+def _values(facts: Facts, obj: int) -> list[dict[str, Any]]:
     return _by_object(facts).get(obj, [])
 
 
 @once
-def _by_object(facts: Facts) -> dict[int, list[dict[str, object]]]:
+def _by_object(facts: Facts) -> dict[int, list[dict[str, Any]]]:
     """For each memory, the values of the first launch of each kernel that was passed it."""
     launches, table = facts.launches, uses(facts)
     table = table[(table["argument"] >= 0) & ~table["inside"]]
     rows = np.searchsorted(launches.position, table["position"])
     functions = facts.kernels.functions(launches.kernel_row[rows]) if len(rows) else rows
-    found: dict[int, list[dict[str, object]]] = {}
+    found: dict[int, list[dict[str, Any]]] = {}
     seen = set()
     for obj, row, function in zip(table["object"].tolist(), rows.tolist(), functions.tolist(), strict=True):
         if (obj, function) not in seen:

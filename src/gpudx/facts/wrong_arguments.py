@@ -19,7 +19,8 @@ Alike = Callable[[Facts, int, int], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Argument:
-    """Calls that set an argument of the kernel that the group is named after, or launches of it; `given` and `wanted` are rows of Objects."""
+    """Calls that set an argument of the kernel that the group is named after, or launches of it; `given` and `wanted` are rows of
+    Objects."""
 
     group: Group
     index: int
@@ -61,7 +62,7 @@ def _given(facts: Facts) -> _Given:
     if not launches.by_address.any():
         return _Given(given.position, given.kernel_row, given.index, facts.objects.live_at(given.value, given.position))
     args = launches.arguments
-    return _Given(launches.position[args.launch], launches.kernel_row[args.launch], args.index, args.object)
+    return _Given(launches.position[args.launch], launches.kernel_row[args.launch], args.index.astype(np.int64), args.object)
 
 
 def _is_waiting(facts: Facts, writes: LastWrites, obj: int) -> bool:

@@ -28,10 +28,11 @@ from gpudx.investigate.uninitialized import (
     seems_to_depend,
 )
 from gpudx.investigate.which_memory import ruled_out
-from gpudx.lab.experiments import in_words
+from gpudx.lab.experiments import base, in_words
 from gpudx.model import Case, Cell, Diagnosis, Evidence, Finding, Investigation, Row, Status, Trial
 from gpudx.model.cause_kinds import WHERE
 from gpudx.report.screen import CHECKS
+from gpudx.text import listed, plural
 
 
 def conclude(case: Case, state: Investigation) -> Case:
@@ -43,7 +44,8 @@ def conclude(case: Case, state: Investigation) -> Case:
         told = tuple(one for one in told if one not in without_effect)
         case = replace(case, findings=tuple(one for one in case.findings if not _is_said_by(one, without_effect)))
         notes = tuple(races.note(one) if races.is_noted(one) else _note(one) for one in without_effect)
-        state = replace(state, reason=_with_note(state.reason, " ".join(notes)), notes=notes)
+        rows = tuple(row for row in state.table if row.cause not in {one.cause for one in without_effect})
+        state = replace(state, reason=_with_note(state.reason, " ".join(notes)), notes=notes, table=rows)
     if case.outcome.failed_itself and not any(one.status in ("confirmed", "likely") for one in told):
         mine = [trial for trial in state.trials if trial.experiment == SHARED_MEMORY and trial.outcome == "reproduced"]
         said = dict.fromkeys(trial.note for trial in mine if trial.note)
@@ -107,7 +109,7 @@ def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
     if state.symptom in IF_IT_MATTERS:
         kept = _that_matter if state.symptom == "no failure" else _without_effect
         told = [_of_race(one, state) for one in kept(told, state.trials)]
-    ranked = _before_numbers(_earliest_first(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank)))
+    ranked = _before_numbers(_earliest_first(sorted(_without_despair(_without_echoes(agreed(told)), state.trials), key=_rank)))
     return tuple(shared_kernels.before_followers(ranked, state))
 
 
@@ -268,10 +270,29 @@ def _without_echoes(told: list[Diagnosis]) -> list[Diagnosis]:
     ]
 
 
-def _without_despair(told: list[Diagnosis]) -> list[Diagnosis]:
+def _without_despair(told: list[Diagnosis], trials: Sequence[Trial]) -> list[Diagnosis]:
     """That no call explains the failure is no news beside what does."""
     known = any(one.status in ("confirmed", "likely") for one in told)
-    return [one for one in told if not known or one.cause != UNEXPLAINED]
+    return [_with_tries(one, trials) for one in told if not known or one.cause != UNEXPLAINED]
+
+
+TRIES = {
+    exchanged.EDITED: ("change to kernels", "changes to kernels"),
+    exchanged.NUMBER: ("other number", "other numbers"),
+    exchanged.EXPERIMENT: ("pair of arguments swapped", "pairs of arguments swapped"),
+    exchanged.REDIRECTED: ("call changed", "calls changed"),
+    exchanged.SCALED: ("offset multiplied", "offsets multiplied"),
+}
+
+
+def _with_tries(entry: Diagnosis, trials: Sequence[Trial]) -> Diagnosis:
+    """That nothing explains the failure, with what did not change it."""
+    made = {trial.experiment for trial in trials if trial.outcome not in ("passed", "not reached", "tool missing") and trial.note}
+    counts = {name: sum(base(one) == name for one in made) for name in TRIES}
+    tried = listed([plural(count, *TRIES[name]) for name, count in counts.items() if count])
+    if entry.cause != UNEXPLAINED or not tried:
+        return entry
+    return replace(entry, summary=f"{entry.summary} It also failed with {tried}, one at a time.")
 
 
 def _rank(entry: Diagnosis) -> tuple[int, bool, bool, bool, bool]:

@@ -11,7 +11,17 @@ from dataclasses import replace
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
-from gpudx.investigate import exchanged, met, ordered, races, shared_kernels, uninitialized, unset_variables, which_memory, widened
+from gpudx.investigate import (
+    exchanged,
+    met,
+    ordered,
+    races,
+    shared_kernels,
+    uninitialized,
+    unset_variables,
+    which_memory,
+    widened,
+)
 from gpudx.investigate.agreement import agreed, is_unnamed
 from gpudx.investigate.observed import HUNG, hangs_sometimes, observed
 from gpudx.investigate.plans import (
@@ -179,8 +189,8 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
         return FAILS_TOO
     if state.symptom == "hang" and any(t.experiment == LOOPS and t.shown for t in state.trials):
         return None  # the loop is known; other instruments would wait for it
-    if turns := shared_kernels.next_run(state, runnable):
-        return Step(turns.experiment, turns.why, turns.runs)
+    if shared := shared_kernels.next_run(state, runnable):
+        return Step(shared.experiment, shared.why, shared.runs)
     if answered(state):
         if questions := _questions(state):
             step = next(filter(None, (_open_step(one, state, runnable) for one in questions)), None)
@@ -221,7 +231,7 @@ def _questions(state: Investigation) -> list[Step]:
     read memory that nothing wrote and not use it, and one that passes may have a race in which either access can come first."""
     found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
     fresh = [one.cause == uninitialized.CAUSE and not uninitialized.is_of_shared(one) for one in found]
-    order = [state.symptom == "no failure" and races.is_of_order(one) for one in found]
+    order = [state.symptom == "no failure" and races.may_be_harmless(one) for one in found]
     may_not = state.symptom in uninitialized.IF_IT_MATTERS and all(map(any, zip(fresh, order, strict=True)))
     return [step for step, one in ((POISON, fresh), (REVERSED, order)) if any(one)] if may_not else []
 

@@ -12,6 +12,7 @@ from gpudx.facts.kernel_sources import kernels_of_launches
 from gpudx.investigate.observed import Observed
 from gpudx.kernel_checks.word_changes import Change, changes
 from gpudx.model import Access, Diagnosis, Evidence, Guilty
+from gpudx.text import listed
 
 CAUSE = "wrong-expression"
 REASON = (
@@ -26,13 +27,14 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         return None
     cause, site = every_cause()[CAUSE], facts.sites.at(int(facts.launches.position[launch]))
     place = facts.kernel_files.place(edit.text, edit.line, edit.was)
+    source = f"{place[0]}:{place[1]}" if place else f"line {edit.line}"
     line = f"{os.path.basename(place[0])}:{place[1]}" if place else f"line {edit.line} of its source"
     return Diagnosis(
         cause=CAUSE,
         status="likely",
         summary=(
-            f"The program fails every time, and passes if `{edit.before.strip()}` is `{edit.after}` at {line}"
-            f"{f' in kernel {edit.kernel}' if edit.kernel else ''}: `{edit.becomes}`."
+            f"The program fails every time, and passes with `{edit.after}` instead of `{_short(edit.before)}` at {line} in {_where(edit)}. "
+            f"The line becomes: `{edit.becomes}`."
         ),
         guilty=Guilty.at(site, None),
         victim=None,
@@ -41,19 +43,31 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
             Evidence(f"as it is: {plain.failed}"),
         ),
         refutes_if=cause.refutes_if,
-        fix=(f"Check `{edit.was}`: with `{edit.after}` in place of `{edit.before.strip()}` the program passes its own check.",),
+        fix=(f"Check {line}: with `{edit.after}` instead of `{_short(edit.before)}` the program passes its own check.",),
         reason=REASON,
         observed=True,
-        access=Access(by="kernel", kernel=site.kernel or "", source=f"{place[0]}:{place[1]}" if place else f"line {edit.line}"),
+        access=Access(by="kernel", kernel=site.kernel or "", source=source, function="" if edit.kernel else edit.function),
     )
 
 
+def _where(edit: Change) -> str:
+    """ "kernel box", or "mirror, which kernels rows and columns call" """
+    if edit.kernel:
+        return f"kernel {edit.kernel}"
+    several = len(edit.kernels) > 1
+    return f"{edit.function}, which {'kernels' if several else 'kernel'} {listed(edit.kernels)} {'run' if several else 'runs'}"
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())
+
+
 def _launch(facts: Facts, edit: Change) -> int | None:
-    """The first launch of the kernel that is changed; of one of its program, where a helper function is."""
+    """The first launch of a kernel that runs what is changed."""
     launches = facts.launches
     for row in np.flatnonzero((launches.status == 0) & ~launches.by_address):
         info = launches.info(int(row))
         mine = info is not None and facts.kernels.source(info.program, info.position) == edit.text
-        if mine and edit.kernel in ("", launches.name(int(row))):
+        if mine and launches.name(int(row)) in edit.kernels:
             return int(row)
     return None

@@ -5,26 +5,31 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.exchangeable import Pair, pairs
 from gpudx.facts.set_arguments import setter
 from gpudx.investigate import edited_kernel, other_number, redirected, scaled
-from gpudx.investigate.observed import PLAIN, Observed, observed
+from gpudx.investigate.observed import PLAIN, SAYS, Observed, observed
 from gpudx.investigate.ordered import LEVEL, Wanted
 from gpudx.investigate.prediction import TWICE, passes_needed
 from gpudx.lab.experiments import VARIANT, base
+from gpudx.lab.experiments.exchanged import pair as swapped_pair
 from gpudx.model import Diagnosis, Evidence, Guilty, Trial
 from gpudx.text import plural
 
 EXPERIMENT, SCALED, REDIRECTED, NUMBER, EDITED = "exchanged", "scaled-offset", "redirected", "other-number", "edited-kernel"
 CAUSE = "argument-order"
+MOST_PAIRS = 2  # others with which it passes as well, that are shown
 LEAST, WORTH_S = 3, 120.0  # variants of one experiment; time for all of them
 MOST_TOLD = 2  # changes with which it passed; one that passes with more does not check them
-CONTROLS = 10  # further variants, once one passes
+CONTROLS = 30  # further variants, once one passes
+NUMBERS = 10  # the same of numbers: with one that is much larger, a correct program passes, too
 MOST_PLACES, MOST_PASSES = 1, 3  # that a check of results which means something accepts
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
 WHY = {
@@ -84,14 +89,16 @@ def _untried(names: Sequence[str], seen: Mapping[str, Observed]) -> Wanted | Non
 
 
 def _control(passed: str, names: Sequence[str], runnable: Collection[str], seen: Mapping[str, Observed]) -> Wanted | None:
-    """Of numbers and words, the next ones too, and with swapped arguments the first numbers: a program that ends well with many of them
-    checks nothing that they change."""
-    if base(passed) == EXPERIMENT:
-        return _untried(_names(runnable, NUMBER, seen[PLAIN])[:CONTROLS], seen)
-    if base(passed) not in (NUMBER, EDITED):
+    """Of numbers and words, the next ones too: a program that ends well with many of them checks nothing that they change. Of swapped
+    arguments, another two may be meant, and one that ends well with other numbers as well checks neither."""
+    if base(passed) not in (NUMBER, EDITED, EXPERIMENT):
+        return None
+    if base(passed) != EXPERIMENT and is_weak(base(passed), seen):
         return None
     at = names.index(passed) + 1
-    return _untried(names[at : at + CONTROLS], seen)
+    following = names[at : at + (NUMBERS if base(passed) == NUMBER else CONTROLS)]
+    numbers = _names(runnable, NUMBER, seen[PLAIN])[:NUMBERS] if base(passed) == EXPERIMENT else []
+    return _untried([*following, *numbers], seen)
 
 
 def is_weak(experiment: str, seen: Mapping[str, Observed]) -> bool:
@@ -108,10 +115,14 @@ def _passing(experiment: str, seen: Mapping[str, Observed]) -> list[str]:
 
 
 def _passes_with_a_number(seen: Mapping[str, Observed]) -> bool:
-    """Does it also pass with another number in the place of one that is not among the arguments that were swapped?"""
-    swapped = [note.rsplit(":", 2) for note in _passing(EXPERIMENT, seen)]
-    mine = {(kernel, index) for kernel, *pair in swapped for index in pair}
-    return bool({tuple(note.rsplit(":", 3)[:2]) for note in _passing(NUMBER, seen)} - mine)
+    """Does it also pass with another number in some place? Not where that is the number of the argument that it was swapped with."""
+    partner: dict[tuple[str, str], tuple[str, str]] = {}
+    for kernel, one, other in (swapped_pair(note) for note in _passing(EXPERIMENT, seen) if note):
+        partner |= {(kernel, one): (kernel, other), (kernel, other): (kernel, one)}
+    tried = [one.trials[-1].note for name, one in seen.items() if base(name) == NUMBER and one.trials[-1].outcome in SAYS]
+    passed_as = {(kernel, index): old for kernel, index, old, _ in (note.rsplit(":", 3) for note in tried)}
+    passing = [note.rsplit(":", 3) for note in _passing(NUMBER, seen)]
+    return any(passed_as.get(partner.get((kernel, index), ("", ""))) != new for kernel, index, _, new in passing)
 
 
 def _most(plain: Observed) -> int:
@@ -165,7 +176,8 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts], *, is_checked: bo
         if found is not None and decided(one, seen[PLAIN]) and not is_weak(base(name), seen):
             rivals = {other.trials[-1].note for key, other in seen.items() if base(key) == REDIRECTED and _passes(other)}
             told = ((facts, found(facts, one, seen[PLAIN])) for facts in processes)
-            found_one = next((redirected.beside(facts, entry, one, rivals) for facts, entry in told if entry), None)
+            beside = ((facts, redirected.beside(facts, entry, one, rivals)) for facts, entry in told if entry)
+            found_one = next((_beside(facts, entry, one, seen) if base(name) == EXPERIMENT else entry for facts, entry in beside), None)
             return found_one if is_checked or found_one is None else _unchecked(found_one)
     return None
 
@@ -179,37 +191,65 @@ def _unchecked(entry: Diagnosis) -> Diagnosis | None:
 
 
 def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
-    kernel, first, second = one.trials[-1].note.rsplit(":", 2)
-    launches = facts.launches
-    row = next((n for n in range(len(launches)) if launches.compiled_name(n) == kernel and launches.status[n] == 0), None)
-    if row is None:
+    pair = _pair(facts, one.trials[-1].note)
+    if pair is None:
         return None
-    cause, site = every_cause()[CAUSE], facts.sites.at(int(launches.position[row]), argument=int(first))
-    given = {int(value["index"]): value for value in launches.values(row)}
-    a, b = (_label(given[int(index)], index) for index in (first, second))
+    launches, row = facts.launches, pair.launches[0]
+    kernel = launches.name(row)
+    cause, site = every_cause()[CAUSE], facts.sites.at(int(launches.position[row]), argument=pair.first)
+    given = _given(facts, pair)
+    a, b = (_label(given[index], index) for index in (pair.first, pair.second))
     return Diagnosis(
         cause=CAUSE,
-        status="likely" if any(_is_zero(given[int(n)]) for n in (first, second)) else "confirmed",
+        status="likely" if any(_is_zero(given[n]) for n in (pair.first, pair.second)) else "confirmed",
         summary=(
-            f"Arguments {a} and {b} of kernel {launches.name(row)} are swapped: the program fails every time, and passes when the two are "
-            "swapped back."
+            f"Arguments {a} and {b} of kernel {kernel} are swapped{_where(pair)}: the program fails every time, and passes when the two "
+            "are swapped back."
         ),
-        guilty=replace(Guilty.at(site, allocation_of(facts, int(given[int(first)]["object"]))), kernel=launches.name(row)),
+        guilty=replace(Guilty.at(site, allocation_of(facts, int(given[pair.first]["object"]))), kernel=kernel),
         victim=None,
         evidence=(
-            Evidence(f"with arguments {first} and {second} swapped: {one.failed}"),
+            Evidence(f"with arguments {pair.first} and {pair.second} swapped: {one.failed}"),
             Evidence(f"as they are: {plain.failed}"),
-            *(
-                Evidence(f"argument {_label(given[int(n)], n)} is {_value(facts, given[int(n)])}")
-                for n in (first, second)
-            ),
+            *(Evidence(f"argument {_label(given[n], n)} is {_value(facts, given[n])}") for n in (pair.first, pair.second)),
         ),
         refutes_if=cause.refutes_if,
         fix=(f"Swap arguments {a} and {b} {'in the launch' if launches.by_address[row] else 'where they are set'}.",),
         reason="The failure is gone in every run in which these two arguments are swapped, and comes back otherwise.",
         observed=True,
-        root=setter(facts, row, int(first)),
+        root=None if pair.frames else setter(facts, row, pair.first),
     )
+
+
+def _given(facts: Facts, pair: Pair) -> dict[int, dict[str, Any]]:
+    """What the first of the launches was passed, by argument."""
+    return {int(value["index"]): value for value in facts.launches.values(pair.launches[0])}
+
+
+def _pair(facts: Facts, wish: str) -> Pair | None:
+    return next((found for found in pairs(facts) if found.wish == wish), None)
+
+
+def _beside(facts: Facts, entry: Diagnosis, one: Observed, seen: Mapping[str, Observed]) -> Diagnosis:
+    """With the other pairs with which the program passes as well. Where those are of other launches, it is not known which are meant."""
+    passing = {other.trials[-1].note for key, other in seen.items() if base(key) == EXPERIMENT and _passes(other)}
+    mine, others = _pair(facts, one.trials[-1].note), [pair for wish in passing - {one.trials[-1].note} if (pair := _pair(facts, wish))]
+    if mine is None or not others:
+        return entry
+    told = []
+    for other in others[:MOST_PAIRS]:
+        kernel, given = facts.launches.name(other.launches[0]), _given(facts, other)
+        a, b = (_label(given[index], index) for index in (other.first, other.second))
+        told.append(Evidence(f"it also passes with arguments {a} and {b} of kernel {kernel} swapped{_where(other)}"))
+    alike = all(set(other.launches) & set(mine.launches) for other in others)
+    status, reason = (entry.status, entry.reason) if alike else ("likely", redirected.NOT_ALONE)
+    return replace(entry, status=status, reason=reason, evidence=(*entry.evidence[:2], *told, *entry.evidence[2:]))
+
+
+def _where(pair: Pair) -> str:
+    if not pair.frames:
+        return ""
+    return f" in {plural(len(pair.launches), 'launch', 'launches')} (the first is launch {pair.launches[0] + 1:,})"
 
 
 FOUND = {
@@ -226,9 +266,9 @@ def _is_zero(value: dict[str, object]) -> bool:
     return int(str(value["object"])) < 0 and not any(bytes(value["bytes"]))  # type: ignore[call-overload]
 
 
-def _label(value: dict[str, object], index: str) -> str:
+def _label(value: dict[str, object], index: int) -> str:
     name = getattr(value["declared"], "name", "")
-    return f"{index} (`{name}`)" if name else index
+    return f"{index} (`{name}`)" if name else str(index)
 
 
 def _value(facts: Facts, value: dict[str, object]) -> str:

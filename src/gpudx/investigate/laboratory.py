@@ -39,7 +39,7 @@ from gpudx.investigate import (
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.investigate.observed import HUNG
 from gpudx.investigate.one_run import SHORTEST_S, Job, Made, learn, make, reports_check, with_learned
-from gpudx.lab import at_sites, criteria, trials
+from gpudx.lab import at_sites, criteria, edited, trials
 from gpudx.lab.experiments import (
     PLAIN,
     VARIANT,
@@ -52,6 +52,7 @@ from gpudx.lab.experiments import (
     mitigations,
     sized,
 )
+from gpudx.lab.experiments import reversed as reversed_order
 from gpudx.lab.recorded import TRACES
 from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
 from gpudx.model import Asked, Case, Diagnosis, Evidence, Failure, Finding, Investigation, Trial
@@ -65,6 +66,7 @@ PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
 PATIENCE_WITH_CHANGE = 5  # the same of a changed program
 LEAST_OF_CHANGE_S = 4.0
+UNCHANGED = f"{exchanged.EDITED}{VARIANT}{edited.NONE}"
 DOUBTFUL: OutcomeName = "reproduced"  # of a run that ended well with a change, but not with results
 INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
 LOOKING_INSIDE = frozenset({"checked", "checked-loops", "checked-numbers", "fenced", "low-fenced"})  # experiments inside kernels
@@ -211,12 +213,14 @@ class Laboratory:
         if experiment == PLAIN:
             self.context = with_learned(self.context, made.learned)
         trial = replace(trial_of(case, experiment, name, state, made.idle), output=made.output, fresh=made.fresh)
-        if base(experiment) == races.ID:
+        if base(experiment) == reversed_order.ID:
             trial = races.compared(trial, state, self.folder, job.context)
         if hasattr(module, "changed"):
             trial = replace(trial, change=module.changed(job.context))
         if trial.outcome == "passed" and other and (why := self._no_pass(made, name)):
             trial = replace(trial, outcome=DOUBTFUL, note=trial.note or why)
+        if experiment == UNCHANGED:
+            trial = self._control(trial, made)
         trial = uninitialized.without_unused(trial, state, case.diagnosis)
         if made.fresh:
             case, trial = _with_dependence(case, trial, state, made.facts)
@@ -232,6 +236,14 @@ class Laboratory:
         case, trial = _with_entry(which_memory.named(state, trial, made.facts), case, trial, made.facts)
         case, trial = _with_entry(freed_early.entry(state.trials, trial, case), case, trial, made.facts)
         return case, trial if made.idle else at_sites.counted(trial, case, module, job.context, state), made
+
+    def _control(self, trial: Trial, made: Made) -> Trial:
+        """Of the source that has all changes: with none on, the program must fail as it does by itself, or none is switched on."""
+        refused = any((facts.launches.status != 0).any() for facts in made.facts)
+        if trial.outcome == "reproduced" and not refused:
+            return trial
+        self.context = replace(self.context, switches=False)
+        return replace(trial, outcome="another failure")
 
     def _no_pass(self, made: Made, name: str) -> str:
         """Why a program that passed with a change did so for another reason than that it is right now: `error > limit` is false for a NaN,
@@ -275,7 +287,7 @@ class Laboratory:
         if given:
             return given
         module = every()[base(experiment)]
-        if self.longest and getattr(module, "CHANGES_PROGRAM", False):
+        if self.longest and experiment != UNCHANGED and getattr(module, "CHANGES_PROGRAM", False):
             least = LEAST_PATIENCE_S if getattr(module, "EDITS_KERNELS", False) else LEAST_OF_CHANGE_S
             return max(least, PATIENCE_WITH_CHANGE * self.longest)
         first = max(LEAST_PATIENCE_S, FIRST_PATIENCE * self.budget_s)
@@ -391,7 +403,8 @@ def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[
     """Once the runs show that a missing order is the cause: the case of the plain run that completes them, which says so."""
     trials = (*state.trials, trial)
     changed = exchanged.entry(trials, facts, is_checked=state.asked.judges or reports_check(case))
-    found = shared_kernels.entry(trials, case) or ordered.entry(trials, case, facts) or changed or which_memory.entry(state, trial, case, facts)
+    found = shared_kernels.entry(trials, case) or ordered.entry(trials, case, facts) or changed
+    found = found or which_memory.entry(state, trial, case, facts)
     return _with_entry(found, case, trial, facts)
 
 

@@ -179,7 +179,7 @@ def with_run(state: Investigation, result: Result) -> Investigation:
 
 
 def _confirmed_by(diagnosis: Sequence[Diagnosis], known: Diagnosis) -> Diagnosis:
-    """What the first run's record made likely, and another plain run's record confirms: it crashed elsewhere, say, where that is certain."""
+    """What the first run's record made likely, and another plain run's record confirms: it crashed where that is certain."""
     firm = next((one for one in diagnosis if one.cause == known.cause and one.status == "confirmed"), None)
     return firm if firm is not None and known.status == "likely" else known
 
@@ -315,6 +315,8 @@ def _why_stop(
         return "nothing to investigate"
     if plan is None and quiet:
         return "settled" if _was_shown(state.table) else "the failure did not reproduce"
+    if plan is None and not _confirmed(state.table) and state.symptom and next_step(state, list(lab.costs)) is not None:
+        return "budget used up"  # a run of what is left takes longer than the rest of it
     if plan is None:
         return "settled" if _confirmed(state.table) else "nothing left that separates them"
     if limits.runs is not None and made >= limits.runs:

@@ -18,7 +18,7 @@ from gpudx.facts import Facts, copy_offsets, exchangeable, other_numbers, redire
 from gpudx.facts.allocated import freed_before
 from gpudx.facts.kernel_sources import kernels_of_launches, launched, of_launches
 from gpudx.facts.parts import can_be_apart
-from gpudx.facts.read_back import ReadBack, read_back
+from gpudx.facts.read_back import read_back
 from gpudx.investigate import redirected, standstill, which_memory
 from gpudx.investigate.loop import OutOfTime
 from gpudx.kernel_checks.opposite_order import Launched
@@ -29,6 +29,7 @@ from gpudx.lab.recorded import TRACES, run_recorded
 from gpudx.lab.trials import OUTPUT, Interrupted
 from gpudx.model import Case
 from gpudx.model.how import How
+from gpudx.model.read_back import ReadBack
 from gpudx.trace import Trace, open_traces
 
 STILL_WORKING_S = 2.0  # a program that made a call so recently is slow, not stuck
@@ -78,11 +79,11 @@ class Learned:
     frees: bool
     on_host: bool
     sources: tuple[tuple[str, str], ...]
-    launched: tuple[Launched, ...]
     suspected: frozenset[str]
     candidates: tuple[int, ...]
     back: ReadBack | None
     seen: Seen
+    launched: tuple[Launched, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,8 @@ def make(job: Job, folder: Path) -> Made:
 
 
 FAILED_CHECK = re.compile(
-    r"mismatch|differ|wrong|incorrect|fail|error|assert|invalid|unequal|not equal|!=|should be|\bbad\b|expect|\bbroken\b|\bNG\b", re.IGNORECASE
+    r"mismatch|differ|wrong|incorrect|fail|error|assert|invalid|unequal|not equal|!=|should be|\bbad\b|expect|\bbroken\b|\bNG\b",
+    re.IGNORECASE,
 )
 NOTHING = re.compile(r"\b(?:0|no|zero|without)\s+\w*\s*(?:mismatch|differ|wrong|incorrect|fail|error|bad|unexpected)\w*", re.IGNORECASE)
 
@@ -186,7 +188,7 @@ def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
         edges=at_sites.edges(case),
         transfers=_transfers(facts),
         offsets=next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
-        exchanges=next(filter(None, map(exchangeable.pairs, failing)), ()),
+        exchanges=next(filter(None, map(exchangeable.wishes, failing)), ()),
         redirects=next(filter(None, map(redirects.wishes, failing)), ()),
         redirected=next(filter(None, map(redirected.words, failing)), ()),
         has_lines=bool(failing) and all(map(redirects.has_lines, failing)),
@@ -206,8 +208,8 @@ def learn(case: Case, facts: Sequence[Facts], *, plain: bool = True) -> Learned:
 
 LITTLE = Learned(
     apis=frozenset(), frameworks=frozenset(), threads=0, devices=frozenset(), launches=0, parts=False, pair=None, edges=(), transfers=(),
-    offsets=(), exchanges=(), redirects=(), redirected=(), has_lines=False, numbers=(), edits=(), stuck="", frees=False, on_host=False, sources=(),
-    suspected=frozenset(), candidates=(), back=None, seen=Seen(),
+    offsets=(), exchanges=(), redirects=(), redirected=(), has_lines=False, numbers=(), edits=(), stuck="", frees=False, on_host=False,
+    sources=(), launched=(), suspected=frozenset(), candidates=(), back=None, seen=Seen(),
 )  # fmt: skip  # of a run with a change, which nothing is learned from
 
 
@@ -226,7 +228,7 @@ def with_learned(context: Context, learned: Learned) -> Context:
         edges=context.edges or learned.edges,
         transfers=context.transfers or learned.transfers,
         offsets=context.offsets or learned.offsets,
-        exchanges=context.exchanges or learned.exchanges,
+        exchanges=context.exchanges if context.has_lines else learned.exchanges or context.exchanges,
         redirects=context.redirects if known else learned.redirects,
         redirected=context.redirected if known else learned.redirected,
         has_lines=context.has_lines or learned.has_lines,

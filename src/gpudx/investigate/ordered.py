@@ -312,7 +312,8 @@ def _also_early(facts: Facts, line: Transfers, wait: Site | None) -> Iterator[Ev
     same = [at for at in others[:LOOKED_AT] if facts.trace.record(at).get("queue") == first and _first_wait(facts, at) == wait]
     if same:
         told = several([_called(facts.sites.at(at)) for at in same])
-        yield Evidence(f"{told} {'returns' if len(same) == 1 else 'return'} early, too, and nothing waits for {'it' if len(same) == 1 else 'them'} before that", tuple(at + 1 for at in same))
+        returns, them = ("returns", "it") if len(same) == 1 else ("return", "them")
+        yield Evidence(f"{told} {returns} early, too, and nothing waits for {them} before that", tuple(at + 1 for at in same))
 
 
 def _summary(facts: Facts, position: int, site: Site, wait: Site | None) -> str:

@@ -2,8 +2,9 @@
 
 By the specification, a read and a store that nothing orders are a race, also where the reader takes both values for the same: a search by
 levels reads which nodes are unvisited while others of that level are marked. A program that ends and prints the same in both orders is
-not shown to depend on it. That says nothing where values are lost whichever comes first: updates without atomic functions, and stores of
-different values. A run that changes nothing refutes nothing in a program that fails.
+not shown to depend on it. That says nothing where values are lost whichever comes first (updates without atomic functions, and stores of
+different values), and nothing of memory through which a group exchanges values between barriers: these keep its work-items in step on
+devices where the program passes, whichever comes first. A run that changes nothing refutes nothing in a program that fails.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ NOTHING = ("not reached", "tool missing")
 OWN_ENDS = ("passed", "exit:", "signal:SIGABRT")  # by which a program says that a result is wrong
 MOST_OUTPUT = 1 << 20
 NUMBER = rb"\d[\d.,]*(?:[eE][-+]?\d+)?"
-RATE = re.compile(NUMBER + rb"\s*(?:[num]s|\xc2\xb5s|s|secs?|seconds?|min|[kKMGT]?i?B/s|[kKMGT]?flops?(?:/s)?|fps|Hz|/s|%|x)(?![\w/])", re.IGNORECASE)
+UNIT = rb"(?:[num]s|\xc2\xb5s|s|secs?|seconds?|min|[kKMGT]?i?B/s|[kKMGT]?flops?(?:/s)?|fps|Hz|/s|%|x)(?![\w/])"
+RATE = re.compile(NUMBER + rb"\s*" + UNIT, re.IGNORECASE)
 TIMED = re.compile(rb"(?i)\b(?:time|elapsed|took|seconds|duration|speed\w*|bandwidth|throughput|rate)\b")
 BUFFER = re.compile(r" \(buffer [^()]*\)")
 UNMOVED = "The program ended and printed the same with the work-items in the opposite order."
@@ -40,8 +42,8 @@ NOT_RUN = "it was not run with the work-items in the opposite order"
 DEPENDS = "The outcome changes with the order of the work-items, and with nothing else between these runs."
 
 
-def is_of_order(entry: Diagnosis) -> bool:
-    """A race that can matter only by which access comes first, as checks inside the kernel saw it."""
+def may_be_harmless(entry: Diagnosis) -> bool:
+    """Can a race, as checks inside the kernel saw it, matter only by which access comes first?"""
     return _is_seen(entry) and entry.access is not None and entry.access.conflict == OF_ORDER
 
 
@@ -63,7 +65,7 @@ def next_run(state: Investigation, runnable: Collection[str]) -> Wanted | None:
 
 def is_noted(entry: Diagnosis) -> bool:
     """Is it a race that is worth knowing, and no fault?"""
-    return is_of_order(entry) and entry.status == "inconclusive"
+    return may_be_harmless(entry) and entry.status == "inconclusive"
 
 
 def is_without_consequence(state: Investigation) -> bool:
@@ -72,18 +74,16 @@ def is_without_consequence(state: Investigation) -> bool:
 
 
 def that_matters(entry: Diagnosis, state: Investigation) -> Diagnosis:
-    """Of a program that passes: the race, as it stands after the runs. What a group exchanges through local memory without a barrier is
-    likely to be meant in an order, also where no run could show that."""
-    kernels = _kernels(state) if is_of_order(entry) else []
-    if not kernels:
+    """Of a program that passes: the race, as it stands after the runs."""
+    effects = {kernel: _effect(state, kernel) for kernel in _kernels(state)} if _is_seen(entry) else {}
+    changed = [one for one in (entry, *state.before, *state.found) if _is_seen(one) and effects.get(kernel_of(one) or "") == "changed"]
+    if changed:
+        return _confirmed(changed[0], state)
+    if not may_be_harmless(entry):
         return entry
-    for kernel in kernels:
-        if _effect(state, kernel) == "changed":
-            return _confirmed(next(one for one in (entry, *state.before, *state.found) if is_of_order(one) and kernel_of(one) == kernel), state)
-    if all(_effect(state, kernel) == "same" for kernel in kernels):
+    if set(effects.values()) == {"same"}:
         return replace(entry, status="inconclusive", reason=UNMOVED)
-    local = entry.access is not None and entry.access.space == "local"
-    return replace(entry, status="likely" if local else "inconclusive", reason=UNTESTED.format(why=_why_untested(state)))
+    return replace(entry, status="inconclusive", reason=UNTESTED.format(why=_why_untested(state)))
 
 
 def with_order(entry: Diagnosis, state: Investigation) -> Diagnosis:
@@ -117,11 +117,7 @@ def _is_seen(entry: Diagnosis) -> bool:
 
 
 def _kernels(state: Investigation) -> list[str]:
-    """Kernels whose races are put to the test: none where a race of the program matters in any order."""
-    races = [one for one in (*state.before, *state.found) if one.cause == CAUSE]
-    if state.symptom == "no failure" and not all(map(is_of_order, races)):
-        return []
-    return list(dict.fromkeys(kernel_of(one) or "" for one in races if _is_seen(one)))
+    return list(dict.fromkeys(kernel_of(one) or "" for one in (*state.before, *state.found) if _is_seen(one)))
 
 
 def _of(state: Investigation, experiment: str) -> list[Trial]:

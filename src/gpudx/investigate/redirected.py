@@ -1,4 +1,5 @@
-"""The diagnosis of a call that uses the wrong buffer, direction, pitch or size, or a launch of the wrong size, once runs have shown that the failure goes with the change."""
+"""The diagnosis of a call that uses the wrong buffer, direction, pitch or size, or of a launch of the wrong size, once runs have shown that
+the failure goes with the change."""
 
 from __future__ import annotations
 
@@ -183,8 +184,8 @@ def _launched(facts: Facts, change: Redirect, site: Site, name: str) -> tuple[st
     others = len(change.group.positions) - 1
     beside = f" and {plural(others, 'other launch', 'other launches')} of this line" if others else ""
     told = (
-        f"Launch {site.launch} of kernel {site.kernel}{beside} {'are' if others else 'is'} passed {label(given)} as {name}; the program fails "
-        f"every time, and passes with {label(wanted)}, which no launch is passed"
+        f"Launch {site.launch} of kernel {site.kernel}{beside} {'are' if others else 'is'} passed {label(given)} as {name}; the program "
+        f"fails every time, and passes with {label(wanted)}, which no launch is passed"
     )
     return told, f"{label(wanted)} as {name}", f"Pass {label(wanted)} as {name}."
 
@@ -192,12 +193,12 @@ def _launched(facts: Facts, change: Redirect, site: Site, name: str) -> tuple[st
 def _grid(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, str]:
     grid = change.grid
     assert grid is not None
-    covered = grid.groups * grid.group
+    left_out, more = grid.number - grid.groups * grid.group, plural(grid.wanted, "block")
     told = (
-        f"Launch {site.launch} of kernel {site.kernel} was rounded down: {plural(grid.groups, 'block')} of {grid.group:,} threads leave out "
-        f"{grid.number - covered:,} of {grid.number:,} ({grid.what}); the program fails every time, and passes with {plural(grid.wanted, 'block')}"
+        f"Launch {site.launch} of kernel {site.kernel} was rounded down: {plural(grid.groups, 'block')} of {grid.group:,} threads leave "
+        f"out {left_out:,} of {grid.number:,} ({grid.what}); the program fails every time, and passes with {more}"
     )
-    return ROUNDED_DOWN, told, plural(grid.wanted, "block"), f"Round up: ({grid.number:,} + {grid.group - 1:,}) / {grid.group:,} blocks."
+    return ROUNDED_DOWN, told, more, f"Round up: ({grid.number:,} + {grid.group - 1:,}) / {grid.group:,} blocks."
 
 
 def _declared(facts: Facts, position: int, index: int) -> str:
@@ -214,8 +215,8 @@ def _size(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str, st
     done = ("fills" if one else "fill") if "Memset" in site.call else ("copies" if one else "copy")
     rows = " of each row" if size.name == "width" else ""
     told = (
-        f"{_calls(site, change)} {done} {plural(size.given, 'byte')}{rows}; the program fails every time, and passes with {size.wanted:,} bytes, "
-        f"which are {size.given:,} elements of {plural(size.element, 'byte')}"
+        f"{_calls(site, change)} {done} {plural(size.given, 'byte')}{rows}; the program fails every time, and passes with "
+        f"{size.wanted:,} bytes, which are {size.given:,} elements of {plural(size.element, 'byte')}"
     )
     fix = f"Pass the number of bytes: {size.given:,} x {size.element} = {size.wanted:,}."
     return ELEMENTS, told, f"{plural(size.wanted, 'byte')}", fix

@@ -76,12 +76,12 @@ def best_entries(state: Investigation) -> dict[str, Diagnosis]:
 
 
 def shows(entry: Diagnosis) -> tuple[int, bool, bool, bool, int, bool]:
-    """How firm it is, whether an instrument saw the act itself, and its address, whether a race loses values whichever access comes first,
+    """How firm it is, whether an instrument saw the act itself, and its address, whether a race matters in any order,
     how much of launch, argument and memory is known, and whether the Python line is."""
     guilty = entry.guilty
     parts = (guilty.launch, guilty.argument, guilty.allocation) if guilty else ()
     known = sum(part is not None for part in parts)
-    loses = entry.access is not None and entry.access.conflict in ("stores", "update")
+    loses = entry.access is not None and entry.access.conflict not in ("", "read and store")
     return -ORDER[entry.status], entry.observed, not by_page(entry), loses, known, has_python_line(entry)
 
 

@@ -347,7 +347,8 @@ def _part(facts: Facts, one: _InPart) -> Evidence:
     label = f"{facts.objects.label(obj)} ({plural(size, 'byte')})"
     site = facts.sites.at(int(one.use["position"]), argument=int(one.use["argument"]))
     return Evidence(
-        f"nothing wrote {last} of {label} before kernel {site.kernel} (launch {site.launch}) got it as argument {site.argument}, which it only reads",
+        f"nothing wrote {last} of {label} before kernel {site.kernel} (launch {site.launch}) got it as argument {site.argument}, which it "
+        "only reads",
         (site.number,),
     )
 

@@ -6,6 +6,7 @@ passes.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -26,6 +27,7 @@ CAUSE = "arithmetic-wrap"
 WHY_TOLD = "what outgrows its type"
 MOST_OUTPUT = 1 << 20
 SHOWN = 3
+INT_MAX = (1 << 31) - 1
 
 
 def next_run(trials: Sequence[Trial], runnable: Collection[str]) -> Wanted | None:
@@ -105,7 +107,7 @@ def _diagnosis(facts: Facts, chosen: Sequence[Suspect], one: Observed, plain: Ob
             Evidence(f"as it is: {plain.failed}"),
         ),
         refutes_if=cause.refutes_if,
-        fix=_steps(first) if not several else cause.fix,
+        fix=_steps(first, wrap, _declared(facts, first)) if not several else cause.fix,
         reason="The failure is gone in every run in which it is computed in 64 bits, and comes back otherwise.",
         observed=True,
         access=Access(by="kernel", kernel=site.kernel or "", source=_source(facts, first), space="private"),
@@ -138,11 +140,21 @@ def _article(kind: str) -> str:
     return f"an {kind}" if kind.startswith("i") else f"a {kind}"
 
 
-def _steps(one: Suspect) -> tuple[str, ...]:
-    wider = "ulong" if one.type.startswith("u") else "long"
+def _declared(facts: Facts, one: Suspect) -> str:
+    """ " (sum.c:38)": where the variable is declared, if that is another line than the one that is shown."""
+    place = facts.kernel_files.place(one.source, one.line) if one.used and one.used != one.line else None
+    return f" ({os.path.basename(place[0])}:{place[1]})" if place else ""
+
+
+def _steps(one: Suspect, wrap: Wrap | None, declared: str = "") -> tuple[str, ...]:
+    """What is narrower than an int is computed as one, so only a larger number needs more."""
+    unsigned, narrow = one.type.startswith("u"), one.type.endswith(("char", "short"))
+    wider = "ulong" if unsigned else "long"
+    if one.name and narrow and wrap is not None and abs(wrap.after) < INT_MAX // 2:
+        return (f"Declare `{one.name}`{declared} as {'uint' if unsigned else 'int'}.",)
     if one.name:
         products = f", and convert one operand of the product: `({wider})a * b`" if "*" in one.text else ""
-        return (f"Declare `{one.name}` as {wider}{products}.",)
+        return (f"Declare `{one.name}`{declared} as {wider}{products}.",)
     return (f"Convert one operand of `{one.text}` to {wider} before it is computed.",)
 
 

@@ -1,8 +1,8 @@
 """Macros that renumber the work-items of a kernel, so that they and their groups run in the opposite order.
 
-A driver starts work-items in the order of their ids, mostly. Global id g becomes 2 * offset + size - 1 - g, group n becomes count - 1 - n, and
-local id l becomes size of the group - 1 - l: the work-item that runs first is the last one then, and each still has a group of the same
-shape around it. A macro is not expanded inside of itself, so these have the names of the functions that they call.
+A driver starts work-items in the order of their ids, mostly. Global id g becomes 2 * offset + size - 1 - g, group n becomes
+count - 1 - n, and local id l becomes size of the group - 1 - l: the work-item that runs first is the last one then, and each still has a
+group of the same shape around it. A macro is not expanded inside of itself, so these have the names of the functions that they call.
 """
 
 from __future__ import annotations

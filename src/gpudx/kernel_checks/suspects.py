@@ -66,14 +66,28 @@ def edited(source: str, edits: Iterable[Edit]) -> str:
 def tree_of(source: str, build_options: str, *warnings: str) -> Tree | None:
     """None where the source cannot be read."""
     try:
-        syntax.need()
-        given = options.read(build_options)
-        words = [f"-D{name}={body}" for name, body in given.defined.items()]
-        words += [f"-I{folder}" for folder in given.folders]
-        words += [f"-D{name}(x)=__builtin_astype((x), {kind})" for name, kind in base_header.macros().items()]
-        return Tree(source, given.version, 64, [*words, *warnings]) if len(source) <= MOST_BYTES else None
+        version, words = _words(build_options)
+        return Tree(source, version, 64, [*words, *warnings]) if len(source) <= MOST_BYTES else None
     except (Unsupported, UserError):
         return None
+
+
+def compiles(source: str, build_options: str) -> bool:
+    """Does libclang take it?"""
+    try:
+        version, words = _words(build_options)
+        return bool(syntax.parsed(source, version, 64, words))
+    except (Unsupported, UserError):
+        return False
+
+
+def _words(build_options: str) -> tuple[int, list[str]]:
+    """The version of the language, and the options of the compiler."""
+    syntax.need()
+    given = options.read(build_options)
+    words = [f"-D{name}={body}" for name, body in given.defined.items()]
+    words += [f"-I{folder}" for folder in given.folders]
+    return given.version, words + [f"-D{name}(x)=__builtin_astype((x), {kind})" for name, kind in base_header.macros().items()]
 
 
 @dataclass(frozen=True)

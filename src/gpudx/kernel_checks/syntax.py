@@ -165,6 +165,26 @@ def _warning(one: Any) -> Said:
     return Said(str(one.spelling), str(one.option), int(one.location.line), int(one.location.offset), notes)
 
 
+def parsed(text: str, version: int, address_bits: int, options: list[str]) -> Any:
+    """The translation unit; Unsupported where the source has an error."""
+    from clang import cindex
+
+    standard = {200: "CL2.0", 300: "CL3.0"}.get(version, "CL1.2")  # 1.0 and 1.1 are parts of 1.2
+    arguments = ["-x", "cl", f"-cl-std={standard}", "-cl-no-stdinc", "-Xclang", "-fdeclare-opencl-builtins"]
+    arguments += [] if any(one.startswith("-W") for one in options) else ["-w"]
+    arguments += ["-target", "spir-unknown-unknown" if address_bits == 32 else "spir64-unknown-unknown"]
+    arguments += ["-Xclang", "-cl-ext=+all", "-include", BASE, "-ferror-limit=1", *options]
+    files = [(MAIN, text.encode("utf-8", "surrogateescape")), (BASE, base_header.text(version))]
+    try:
+        unit = cindex.Index.create().parse(MAIN, args=arguments, unsaved_files=files)
+    except cindex.TranslationUnitLoadError:
+        raise Unsupported("libclang cannot read it") from None
+    for problem in unit.diagnostics:
+        if problem.severity >= cindex.Diagnostic.Error:
+            raise Unsupported(f"libclang says: {problem.spelling}")
+    return unit
+
+
 class Tree:
     """The declarations of a source. The translation unit lives as long as its cursors are asked."""
 
@@ -173,19 +193,7 @@ class Tree:
 
         lib = _lib()
         lib.clang_getExpansionLocation.argtypes = [cindex.SourceLocation] + [ctypes.c_void_p] * 4
-        standard = {200: "CL2.0", 300: "CL3.0"}.get(version, "CL1.2")  # 1.0 and 1.1 are parts of 1.2
-        arguments = ["-x", "cl", f"-cl-std={standard}", "-cl-no-stdinc", "-Xclang", "-fdeclare-opencl-builtins"]
-        arguments += [] if any(one.startswith("-W") for one in options) else ["-w"]
-        arguments += ["-target", "spir-unknown-unknown" if address_bits == 32 else "spir64-unknown-unknown"]
-        arguments += ["-Xclang", "-cl-ext=+all", "-include", BASE, "-ferror-limit=1", *options]
-        files = [(MAIN, text.encode("utf-8", "surrogateescape")), (BASE, base_header.text(version))]
-        try:
-            self._unit = cindex.Index.create().parse(MAIN, args=arguments, unsaved_files=files)
-        except cindex.TranslationUnitLoadError:
-            raise Unsupported("libclang cannot read it") from None
-        for problem in self._unit.diagnostics:
-            if problem.severity >= cindex.Diagnostic.Error:
-                raise Unsupported(f"libclang says: {problem.spelling}")
+        self._unit = parsed(text, version, address_bits, options)
         self.warnings = [_warning(one) for one in self._unit.diagnostics if one.location.file and one.location.file.name == MAIN]
         self._bytes = text.encode("utf-8", "surrogateescape")
         # (float4)(1.0f) ends for clang before its last parenthesis, and so does all that ends with it: from, to.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import BinaryIO
@@ -15,6 +16,7 @@ from gpudx.text import duration
 from gpudx.text.places import is_installed
 
 EXCEPTION = re.compile(r"[\w.]+(?:Error|Exception|Exit|Interrupt|Warning)\b")
+NUMBER = re.compile(r"[-+]?[\d.]+(?:e[-+]?\d+)?", re.I)
 LONGEST, LAST_BYTES = 160, 4096
 COMPLAINT = re.compile(
     r"(?i)error|fail|cannot|can't|could not|no such|invalid|mismatch|wrong|\bbad\b|expected|abort|assert|missing|regress|exceed|differ|"
@@ -49,25 +51,33 @@ WHAT = re.compile(r"what\(\):\s+(?P<text>.+)")
 
 
 def _complaint(latest: Sequence[str]) -> str:
-    """The last line that complains, with the rest of what belongs to it."""
-    at = next((number for number, line in enumerate(latest) if COMPLAINT.search(line)), None)
-    if at is None:
+    """The last line that complains, with the rest of what belongs to it; a summary rather than one of many such lines."""
+    complaints = [number for number, line in enumerate(latest) if COMPLAINT.search(line)]
+    if not complaints:
         return ""
-    said = latest[at]
+    at, said = complaints[0], latest[complaints[0]]
     if (thrown := TERMINATE.fullmatch(said)) and at and (what := WHAT.fullmatch(latest[at - 1])):
         return f"{thrown['type']}: {what['text']}"
     if not EXCEPTION.match(said):
-        return said
+        return _summary([latest[number] for number in complaints])
     frames = [found for line in latest[at + 1 :] if (found := FRAME.match(line))]
     own = next((one for one in frames if not is_installed(one["path"]) and not one["path"].startswith("<")), None)
     return f"{said} ({os.path.basename(own['path'])}:{own['line']})" if own else said
 
 
+def _summary(complaints: Sequence[str]) -> str:
+    """The first one that is like no other but for its numbers; else the first."""
+    shapes = [NUMBER.sub("#", line) for line in complaints]
+    count = Counter(shapes)
+    return next((line for line, shape in zip(complaints, shapes, strict=True) if count[shape] == 1), complaints[0])
+
+
 def _latest(file: BinaryIO, begin: int, end: int) -> list[str]:
     """The last lines of a part of a file, the last one first."""
-    file.seek(max(begin, end - LAST_BYTES))
+    first = file.seek(max(begin, end - LAST_BYTES))
     lines = file.read(end - file.tell()).decode("utf-8", "replace").splitlines()
-    return [line.strip()[:LONGEST] for line in reversed(lines) if line.strip()]
+    whole = lines[1:] if first > begin and len(lines) > 1 else lines
+    return [line.strip()[:LONGEST] for line in reversed(whole) if line.strip()]
 
 
 def _ended(run: RunResult, fault_address: str | None) -> Outcome:

@@ -135,8 +135,10 @@ class Access:
     exception: str = ""  # what the device or the tool called it
     seen_by: str = ""  # "dump", "memcheck", "fence", "signal", "kernel check"
     origin: Origin | None = field(default=None, metadata=LATER)  # from a backward slice over the kernel's code
-    # Of a race that a kernel check saw: between a read and a store, stores of different values, or an update and something else.
-    conflict: Literal["", "read and store", "stores", "update"] = field(default="", metadata=LATER)
+    function: str = field(default="", metadata=LATER)  # that the line is in, where it is one which the kernel calls
+    # Of a race that a kernel check saw: between a read and a store (in memory through which a group exchanges values), between stores of
+    # different values, or between an update and something else.
+    conflict: Literal["", "read and store", "exchange", "stores", "update"] = field(default="", metadata=LATER)
 
 
 @dataclass(frozen=True)

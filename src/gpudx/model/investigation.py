@@ -41,7 +41,7 @@ class Trial:
     output: str = field(default="", metadata=LATER)  # sha256 of what it printed
     fresh: str = field(default="", metadata=LATER)  # the pattern that fresh memory held
     given: str = field(default="", metadata=LATER)  # digest of all that devices gave it, if known
-    change: str = field(default="", metadata=LATER)  # what was changed of the program, in words: "arguments 1 and 2 of kernel scale swapped"
+    change: str = field(default="", metadata=LATER)  # of the program, in words: "arguments 1 and 2 of kernel scale swapped"
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ KERNEL_TEXT = re.compile(r"^(?:(?P<name><[^>]*>|[^/:]*):|line )(?P<line>\d+)$")
 DECIDES = re.compile(
     r"(?:\.|->)\w+\s*[-+*/%](?!>)|[\w)\]]\s*[-+*/%]\s*\w+(?:\.|->)\w|(?:^|\()\s*[\w.>-]+\s*,\s*\d+\s*,.*&\s*\w+(?:\.|->)\w", re.S
 )
+PICKS = re.compile(r"\b(\w+)(?:\.|->)(\w+)\b(?!\s*\().*\b\1(?:\.|->)(?!\2\b)\w+\b(?!\s*\()", re.S)  # in.width, in.pitch
+REFUSED = "launch-refused"
 RELEASES = re.compile(r"^cl(?:Release|SVMFree)|Free|Destroy")
 STALE = "stale-executable"
 STUB = "__device_stub_"  # of nvcc and hipcc: it launches the kernel
@@ -79,11 +81,14 @@ def of(case: Case, entry: Diagnosis, kernel_text: KernelText | None = None) -> S
     folders = _folders(case, *_sites(entry))
     if entry.root is not None and (found := _of_site(entry.root, folders)):
         return found
+    if entry.cause == REFUSED and entry.guilty and (found := _of_computing(entry.guilty, folders)):
+        return found
     sites = [entry.guilty, entry.victim.site if entry.victim else None]
     host = next(filter(None, (_of_site(site, folders) for site in sites if site is not None)), None)
     host = _launch_line(entry, folders) if _is_of_kernel(host, entry) else host
     if entry.access is not None and entry.access.source and (found := _of_kernel(case, entry, folders, kernel_text)):
-        launched = f", launched at {host.place}" if host and entry.guilty else ""
+        other = entry.access.seen_by == "kernel check" and entry.guilty and entry.access.kernel not in ("", entry.guilty.kernel)
+        launched = f", launched at {host.place}" if host and entry.guilty and not other else ""
         return replace(found, function=f"{found.function}{launched}")
     return host
 
@@ -116,6 +121,14 @@ def line_of_kernel_text(source: str) -> tuple[str, int] | None:
     return (found["name"] or "", int(found["line"])) if found else None
 
 
+def _of_computing(site: Guilty, folders: Sequence[str]) -> SourceLine | None:
+    """Of a launch whose sizes are wrong: a function that computes them, though the caller decides which kernel it launches."""
+    frames = [frame for frame in map(_frame, site.host_stack) if frame]
+    own = next((at for at, frame in enumerate(frames) if (path := _found(frame.file, folders)) and not is_installed(path)), None)
+    chosen = _first_own(frames[own:], _found(frames[own].file, folders), folders) if own is not None else None
+    return _quoted(*chosen) if chosen else None
+
+
 def _of_site(site: Site | Guilty, folders: Sequence[str]) -> SourceLine | None:
     if not site.source:
         return None
@@ -126,7 +139,8 @@ def _of_site(site: Site | Guilty, folders: Sequence[str]) -> SourceLine | None:
     at = next((i for i, one in enumerate(frames) if (one.file, one.line) == (os.path.basename(path), line)), None)
     if at is None:
         return None if is_installed(path) else _quoted(path, line, "")
-    chosen = _where_it_ended(frames[at:], site.call, folders) or _first_own(frames[at:], path, folders)
+    argument = site.argument is not None
+    chosen = _where_it_ended(frames[at:], site.call, folders) or _first_own(frames[at:], path, folders, argument)
     return _quoted(*chosen) if chosen else None
 
 
@@ -143,8 +157,9 @@ def _where_it_ended(frames: Sequence[_Frame], call: str, folders: Sequence[str])
     return (own[0], own[1].line, own[1].function) if own else None
 
 
-def _first_own(frames: Sequence[_Frame], path: str, folders: Sequence[str]) -> tuple[str, int, str] | None:
-    """The first frame whose file is the user's and that does more than to pass its parameters on."""
+def _first_own(frames: Sequence[_Frame], path: str, folders: Sequence[str], is_argument: bool = False) -> tuple[str, int, str] | None:
+    """The first frame whose file is the user's and that does more than to pass its parameters on. For the argument of a kernel, one that
+    picks members of a parameter does more."""
     chosen: tuple[str, int, str] | None = None
     for number, frame in enumerate(frames):
         file = path if number == 0 else _found(frame.file, folders)
@@ -153,7 +168,7 @@ def _first_own(frames: Sequence[_Frame], path: str, folders: Sequence[str]) -> t
         if not file or (number > MOST_WRAPPERS and chosen):
             break
         chosen = (file, frame.line, frame.function)
-        if not _passes_on(file, frame):
+        if not _passes_on(file, frame) or (is_argument and PICKS.search(_call(_lines(file), frame.line))):
             break
     return chosen
 
@@ -166,14 +181,15 @@ def _of_kernel(
     path, line = _split(entry.access.source)
     kernel = entry.access.kernel or (entry.guilty.kernel if entry.guilty else "") or ""
     found = path if os.path.isfile(path) else _found(os.path.basename(path), folders)
+    function = f"{entry.access.function}, called by {kernel}" if entry.access.function and kernel else kernel
     if found and line:
-        return _quoted(found, line, kernel)
+        return _quoted(found, line, function)
     inside = line_of_kernel_text(entry.access.source)
     if inside and kernel and kernel_text:
         name, line = inside
         text = kernel_text(case, kernel)
         if 0 < line <= len(text):
-            return _cut(text, f"{name}:{line}" if name else f"line {line} of the kernel source", line, kernel)
+            return _cut(text, f"{name}:{line}" if name else f"line {line} of the kernel source", line, function)
     return None
 
 

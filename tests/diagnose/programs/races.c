@@ -34,6 +34,11 @@ static const char text[] =
     "kernel void last(global int *total) {\n"
     "    total[0] = get_global_id(0);\n"
     "}\n"
+    /* Half of the items write elements that others read; the rest all write one element. */
+    "kernel void late(global int *a) {\n"
+    "    int i = get_global_id(0), next = a[(i + 1) % 32];\n"
+    "    a[i < 32 ? i : 0] = next + i;\n"
+    "}\n"
     /* Items write squares until one says that it is done; who comes late writes none. */
     "kernel void until(global int *out, global int *done) {\n"
     "    int i = get_global_id(0);\n"
@@ -123,6 +128,17 @@ static int of_group(void)
     return 0;
 }
 
+static int of_elements(void)
+{
+    int a[ITEMS / 2] = { 0 };
+    cl_kernel kernel = make_kernel("late");
+    cl_mem memory = buffer_of(a, ITEMS / 2);
+    set_mem(kernel, 0, memory);
+    in_groups(kernel, ITEMS, ITEMS);
+    fetch(memory, a, ITEMS / 2);
+    return 0;
+}
+
 /* One group: PoCL runs its work-items one after the other, so that nothing is lost there. */
 static int of_total(const char *name, int expected)
 {
@@ -160,6 +176,7 @@ int main(int argc, char **argv)
                : is("slots")               ? of_tree(true)
                : is("group") || is("shown") ? of_group()
                : is("until")               ? of_flag()
+               : is("late")                ? of_elements()
                : is("last")                ? of_total("last", 0)
                                            : of_total(is("apart") ? "count_apart" : "count", GROUP);
     clock_gettime(CLOCK_MONOTONIC, &now);

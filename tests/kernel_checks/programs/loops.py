@@ -1,4 +1,5 @@
-"""Loops that do not end, each for another reason, or with "right" their correct neighbours. Nothing is checked here."""
+"""Loops that do not end, each for another reason, or with "right" their correct neighbours: NAME,NAME... wrong|right. Nothing is checked
+here."""
 
 from __future__ import annotations
 
@@ -98,15 +99,16 @@ __kernel void downwards(__global const float *k, __global float *o, uint n) {
 """
 
 
-def main(name: str, right: bool) -> None:
+def main(names: list[str], right: bool) -> None:
     context = cl.create_some_context(interactive=False)
     queue = cl.CommandQueue(context)
     made = cl.Program(context, SOURCE).build([f"-DRIGHT={int(right)}"])
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     knots = cl.Buffer(context, flags, hostbuf=np.arange(100, dtype=np.float32))
     result = cl.Buffer(context, flags, hostbuf=np.zeros(1, np.float32))
-    getattr(made, name)(queue, (1,), None, knots, result, np.int32(100))
-    queue.finish()
+    for name in names:
+        getattr(made, name)(queue, (1,), None, knots, result, np.int32(100))
+        queue.finish()
 
 
-main(sys.argv[1], sys.argv[2] == "right")
+main(sys.argv[1].split(","), sys.argv[2] == "right")

@@ -30,6 +30,9 @@ __kernel void floored(__global float *o, int n) { int i = get_global_id(0); if (
 __kernel void added(__global const float *a, __global float *o, int n) { int i = get_global_id(0); if (i < n) o[i] = a[i] + 1; }
 __kernel void spread(__global float *o, int n) { int i = get_global_id(0); if (i < n) o[2 * i] = i; }
 __kernel void near(__global const float *a, __global float *o, int step) { int i = get_global_id(0); o[i] = a[step * i]; }
+__kernel void cleared(__global float *o) { o[get_local_id(0)] = 0; }
+__kernel void cleared_right(__global float *o) { o[get_global_id(0)] = 0; }
+__kernel void counted(__global const float *a, __global float *o) { int i = get_global_id(0); o[i] = a[i] + 1; }
 """
 N = 707
 
@@ -73,6 +76,9 @@ def main(right: bool) -> None:
     wide = empty(256)
     run("spread", (128,), wide, 128)
     run("near", (128,), wide, empty(128), 2 if right else 1)
+    bins = empty(256)
+    run("cleared_right" if right else "cleared", (256,), bins, group=(64,))
+    run("counted", (256,), bins, empty(256))
     queue.finish()
 
 

@@ -49,6 +49,12 @@ __kernel void shifted(__global float *a, __global float *o, int n) {
   float next = i + 1 < n ? a[i + 1] : 0;
   if (RIGHT) o[i] = next; else a[i] = next;
 }
+__kernel void handed_on(__global float *a, __global float *o, int n) {
+  int i = get_global_id(0);
+  if (!RIGHT) a[i] = i;
+  o[i] = a[(i + 64) % n];
+}
+__kernel void newest(__global int *a) { if (!RIGHT || !get_global_id(0)) a[0] = get_global_id(0); }
 __kernel void scatter(__global const int *to, __global float *o) { int i = get_global_id(0); o[to[i]] = i; }
 __kernel void tree(__global float *o, __local float *t) {
   int l = get_local_id(0);
@@ -80,7 +86,10 @@ __kernel void pooled(__global float *a, uint in, uint out, int n) {
   a[out + row * get_global_size(0) + i] = sum;
 }
 __kernel void combed(__global float *a, int in, int out) { int i = get_global_id(0); a[out + 2 * i] = a[in + 2 * i] + 1; }
-__kernel void scanned(__global float *a, int back) { int i = get_global_id(0); if (RIGHT ? i < back : i >= back) a[i] += a[RIGHT ? i : i - back]; }
+__kernel void scanned(__global float *a, int back) {
+  int i = get_global_id(0);
+  if (RIGHT ? i < back : i >= back) a[i] += a[RIGHT ? i : i - back];
+}
 """
 
 
@@ -109,6 +118,8 @@ def main(right: bool) -> None:
     run("rounds", (64,), (64,), memory(256), memory(64), 256)
     run("mirrored", (64,), (64,), memory(64), memory(64), cl.LocalMemory(256))
     run("shifted", (256,), (64,), memory(256), memory(256), 256)
+    run("handed_on", (256,), (64,), memory(256), memory(256), 256)
+    run("newest", (256,), (64,), memory(1, np.int32))
     run("tree", (256,), (64,), memory(4), cl.LocalMemory(256))
     run("branch", (256,), (64,), memory(128), cl.LocalMemory(256), 32)
     run("tallied", (256,), (64,), memory(64, np.int32))

@@ -17,11 +17,12 @@ from gpudx.evidence.logs._sticky import sticky
 from gpudx.evidence.logs.opencl_error import NAMES, STATUSES
 
 FORMAT = "pocl"
-MARKS = ("  ERROR |", "Command FAILED, event", "incomplete implementation in")
+MARKS = ("  ERROR |", "Unknown token in POCL_DEBUG", "Command FAILED, event", "incomplete implementation in")
 _LINE = re.compile(r"\|\s*ERROR \|\s*(CL_\w+)?\s*(.*)")
 _FUNCTION = re.compile(r"in fn (?:[\w:<>]+[ *&]+){0,4}(\w+)(?:\(.*?\))? at line (\d+)")
 _COMMAND = re.compile(r"\| (\w[^|:]*): Command FAILED, event (\d+)")
 _PARTS = re.compile(r"pocl warning: encountered incomplete implementation in (\S+)")
+_SETTING = re.compile(r"Unknown token in POCL_DEBUG env var: (\S{1,60})")
 _BUILD = re.compile(r"link|build|codegen|workgroup_function|compil|parallel\.?_?bc|bitcode|builtins", re.IGNORECASE)
 _START = re.compile(r"initiali[sz]ation failed|could not (?:initiali[sz]e|find) .*device|Loading \S+ failed|no devices", re.IGNORECASE)
 QUESTIONS = ("Get", "Info")
@@ -35,6 +36,9 @@ def read(near: Near) -> Iterator[Event]:
     if found := _PARTS.search(near.text):
         said = f"PoCL used a part of itself that is not complete, at {found[1]}."
         yield Event("pocl-incomplete", "ending", said, (("at", found[1]),), warning=True)
+        return
+    if found := _SETTING.search(near.text):
+        yield Event("pocl-setting", "ending", f"PoCL ignored a part of POCL_DEBUG that it does not know: {found[1]}.", warning=True)
         return
     match = _LINE.search(near.text)
     if match is None:

@@ -17,9 +17,11 @@ from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 
 FORMAT = "rocm-runtime"
-MARKS = ("LoaderError: ", "are larger than launch bounds", "Cannot find the function:", "Cannot find CO in the bundle")
+MARKS = ("LoaderError: ", "leak detected by SharedSignalPool", "Signal handler unable to be set",
+         "are larger than launch bounds", "Cannot find the function:", "Cannot find CO in the bundle")
 _BOUNDS = re.compile(r"Launch params \(([\d, ]+)\) are larger than launch bounds \((\d+)\) for kernel (\S+)")
 _LOADER = re.compile(r"LoaderError: (code object's ISA \((?P<isa>[^)]{1,80})\).{0,60}|unsupported code object version: \d+|[^.;]{3,100})")
+_LEAK = re.compile(r"leak detected by SharedSignalPool, (\d{1,9}) Signals? leaked")
 _BUNDLE = re.compile(r"Cannot find CO in the bundle.*?\b(gfx\w+)")
 _MISSING = re.compile(r"Cannot find the function: (\S+)")
 
@@ -32,6 +34,12 @@ def read(near: Near) -> Iterator[Event]:
         )
         facts = (("kernel", kernel), ("block", x), ("most", found[2]))
         yield Event("launch-bounds", "refusal", said, facts, causes=("launch-refused",), next=_next.RECORD)
+    elif found := _LEAK.search(near.text):
+        said = f"The program ended without releasing {int(found[1]):,} signals of the HSA runtime."
+        yield Event("object-leak", "ending", said, (("type", "signal"),), warning=True)
+    elif "Signal handler unable" in near.text:
+        said = "The HSA runtime could not install its handler for faults of the device: it may not report one."
+        yield Event("rocm-handler-missing", "ending", said, warning=True)
     elif found := _LOADER.search(near.text):
         why = f"it was built for {found['isa']}, which this device does not run" if found["isa"] else found[1].strip(" .")
         what = (("said", re.sub(r"\d+", "#", found[1])[:80]),)

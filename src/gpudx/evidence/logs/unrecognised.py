@@ -305,7 +305,8 @@ _CODE_ENDS = re.compile(
 )
 # What has happened, whatever advice stands beside it.
 _HAPPENED = re.compile(
-    r"\b(?:have|has|had) (?:been )?(?:failed|timed out|crashed|stopped|hung)|was encountered|fatal|failed:",
+    r"\b(?:unrecogni[sz]ed|unknown|invalid|unsupported) (?:option|argument|flag)|\bmissing argument\b"
+    r"|\b(?:have|has|had) (?:been )?(?:failed|timed out|crashed|stopped|hung)|was encountered|fatal|failed:",
     re.IGNORECASE,
 )
 # An exception says what happened in its first sentence; what to do is in the next ones.

@@ -40,11 +40,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, Protocol
 
-from gpudx.facts.read_back import ReadBack
 from gpudx.kernel_checks.opposite_order import Launched
 from gpudx.kernel_checks.word_changes import Change
 from gpudx.model import Asked
 from gpudx.model.how import Fence, How
+from gpudx.model.read_back import ReadBack
 
 PLAIN = "recorded"
 UNCHECKED = "no run failed by a check of results"
@@ -104,6 +104,7 @@ class Context:
     offsets: tuple[str, ...] = ()  # of copies, that may be in elements: "b:1024:2048:4"
     numbers: tuple[str, ...] = ()  # that kernels may have been meant to get: "kernel:1:4:5"
     edits: tuple[Change, ...] = ()  # of words in the sources of kernels
+    switches: bool = True  # can they be switched on in one source?
     stuck: str = ""  # the kernel that a plain run hung in
     frees: bool = False  # it frees device memory before its last launch
     on_host: bool = False  # buffers work on the program's own memory

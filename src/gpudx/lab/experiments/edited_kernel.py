@@ -6,8 +6,9 @@ fails, this says nothing about other places. With a variant, another word is cha
 
 from __future__ import annotations
 
+from gpudx.kernel_checks import syntax
 from gpudx.lab import edited
-from gpudx.lab.experiments import UNCHECKED, Context, between_fences
+from gpudx.lab.experiments import UNCHECKED, Context, between_fences, tried
 from gpudx.model.how import How
 
 ID = "edited-kernel"
@@ -22,19 +23,34 @@ def missing(context: Context) -> str | None:
 
 
 def variants(context: Context) -> tuple[str, ...]:
-    return tuple(map(str, range(1, len(context.edits) + 1))) or ("1",)
+    """The first one is none: a source that has all changes and in which none is on."""
+    if not context.edits or not syntax.available():
+        return tuple(map(str, range(1, len(context.edits) + 1))) or ("1",)
+    _, able, refused = edited.switched(context.edits, context.sources)
+    numbers = (str(number) for number in range(1, len(context.edits) + 1) if number not in refused)
+    return (*([edited.NONE] if able else []), *numbers)
 
 
 def how(context: Context) -> How:
-    suspect = context.edits[int(context.variant or 1) - 1].suspect
-    return between_fences(edited.how(context, f"{ID}:{context.variant}", [(suspect, suspect.edits)]), context.turn)
+    """A change that the program passed with is made by itself."""
+    number = context.variant or "1"
+    able = edited.switched(context.edits, context.sources)[1] if context.switches and syntax.available() else ()
+    if number == edited.NONE or (not context.turn and int(number) in able):
+        return tried(edited.switched_how(context, number))
+    suspect = context.edits[int(number) - 1].suspect
+    return between_fences(edited.how(context, f"{ID}:{number}", [(suspect, suspect.edits)]), context.turn)
 
 
 def did(context: Context) -> str:
-    return str(context.edits[int(context.variant or 1) - 1])
+    number = int(context.variant or 1)
+    return str(context.edits[number - 1]) if number else ""
 
 
 def changed(context: Context) -> str:
-    """ "`i + 1` instead of `i` in line 4 of a kernel's source"."""
-    one = context.edits[int(context.variant or 1) - 1]
-    return f"`{one.after}` instead of `{one.before.strip()}` in line {one.line} of {f'kernel {one.kernel}' if one.kernel else 'the kernels'}"
+    """ "`i + 1` instead of `i` in line 4 of the kernel source, kernel scale"; "" where nothing is changed."""
+    number = int(context.variant or 1)
+    if not number:
+        return ""
+    one = context.edits[number - 1]
+    before, where = " ".join(one.before.split()), f"kernel {one.kernel}" if one.kernel else f"function {one.function}"
+    return f"`{one.after}` instead of `{before}` in line {one.line} of the kernel source, {where}"

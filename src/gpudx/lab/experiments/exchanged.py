@@ -1,4 +1,4 @@
-"""Swaps two kernel arguments of the same type, in every launch.
+"""Swaps two kernel arguments of the same type, in every launch or in those of one line.
 
 If the program fails every time and passes with the two swapped, it passes them in the wrong order. If it still fails, this says nothing
 about other arguments. With a variant, another pair is swapped.
@@ -13,6 +13,7 @@ ID = "exchanged"
 COST = 1.0
 CHANGES_PROGRAM = True
 VARIABLE = "GPUDX_EXCHANGE"  # native/core/what_if.h
+FRAMES = "="  # behind it, return addresses: only in launches that have one of them
 
 
 def missing(context: Context) -> str | None:
@@ -36,5 +37,12 @@ def did(context: Context) -> str:
 
 def changed(context: Context) -> str:
     """ "arguments 1 and 2 of kernel apply_scale swapped"."""
-    kernel, first, second = did(context).rsplit(":", 2)
-    return f"arguments {first} and {second} of kernel {kernel} swapped"
+    wish = did(context)
+    kernel, first, second = pair(wish)
+    return f"arguments {first} and {second} of kernel {kernel} swapped{' in some of its launches' if FRAMES in wish else ''}"
+
+
+def pair(wish: str) -> tuple[str, str, str]:
+    """The kernel and the two arguments that the recorder is asked for."""
+    kernel, first, second = wish.partition(FRAMES)[0].rsplit(":", 2)
+    return kernel, first, second
