@@ -97,6 +97,21 @@ def test_an_autotuner_that_builds_its_kernel_anew_and_whose_last_sizes_are_refus
     assert not serious(look(one.process))
 
 
+@pytest.mark.parametrize(("read", "silent"), [(False, True), (True, False)])
+def test_one_size_of_many_is_refused_in_a_program_that_passes(world: Make, look: Look, read: bool, silent: bool) -> None:
+    """Each size comes with a number of its own; nothing reads what the refused launch should have left behind, or something does."""
+    one = Summing(world)
+    kernel = one.process.kernel("paint", [OUT, Arg("int", "tile")])
+    one.process.set_arg(kernel, 0, one.target)
+    for local, refused in ((16, False), (64, False), (1 << 14, True)):
+        one.process.set_arg(kernel, 1, local, size=4)
+        one.process.launch(kernel, (1024,), (local,), status=WORK_GROUP_SIZE if refused else 0)
+        if not refused or read:
+            one.reads()
+    one.ends()
+    assert bool(serious(look(one.process))) is not silent
+
+
 def test_a_loop_of_sizes_of_which_none_is_taken(world: Make, look: Look) -> None:
     one = Summing(world)
     for local in (1 << 16, 1 << 14, 3):

@@ -11,6 +11,7 @@ from gpudx.investigate.agreement import agreed
 from gpudx.investigate.conclude import (
     _before_numbers,
     _entry,
+    _order_before_changes,
     _that_matter,
     _with_tries,
     _without_echoes,
@@ -49,6 +50,20 @@ def test_a_cause_in_an_earlier_launch_comes_before_the_nan_that_follows_from_it(
     nan = replace(nan, guilty=replace(nan.guilty, launch=9))  # type: ignore[type-var]
     overlap = replace(overlap, guilty=replace(overlap.guilty, launch=launch))  # type: ignore[type-var]
     assert _before_numbers([nan, overlap])[0].cause == first
+
+
+@pytest.mark.parametrize(
+    ("status", "cause", "first"),
+    [
+        ("likely", "unordered-access", "unordered-access"),
+        ("likely", "undersized-buffer", "wrong-number"),  # it fails whatever the timing
+        ("confirmed", "unordered-access", "wrong-number"),
+        ("likely", "kernel-shared-by-threads", "kernel-shared-by-threads"),
+    ],
+)
+def test_two_unordered_operations_come_before_a_change_that_may_only_move_the_timing(status: str, cause: str, first: str) -> None:
+    changed = entry("wrong-number", status, "scale")
+    assert next(_order_before_changes([changed, entry(cause, "likely", "put", observed=False)])).cause == first
 
 
 def test_a_second_fault_in_another_kernel_stays() -> None:

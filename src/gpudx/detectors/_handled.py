@@ -26,6 +26,15 @@ def launch_dealt_with(facts: Facts, row: int) -> bool:
     return (later or (_tried_otherwise(facts, row) and was_done_before(facts, row))) and not is_missed(facts, row)
 
 
+def is_one_size_of_many(facts: Facts, row: int) -> bool:
+    """Of a program that passed: was a launch of this kernel taken in other sizes, and is nothing used that the refused one should have
+    written? So do programs that look for the fastest sizes, whatever else they pass with each."""
+    launches, mine = facts.launches, facts.launches.geometry(row)
+    taken = np.flatnonzero(_of_its_name(facts, row) & (launches.status == 0))[:MOST_TRIES]
+    other = any(launches.geometry(int(one)) != mine for one in taken)
+    return other and bool(should_write(facts, row)) and not is_missed(facts, row)
+
+
 def was_done(facts: Facts, row: int) -> bool:
     """Did the program launch it again with the same arguments, and was that taken? So do programs that look for the largest group."""
     launches = facts.launches

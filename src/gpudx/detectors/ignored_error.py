@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from gpudx.detectors import Run
 from gpudx.detectors._failures import Failure, Failures
 from gpudx.detectors._related import null_tie
+from gpudx.detectors._handled import is_one_size_of_many
 from gpudx.detectors._words import site_of, sites_of
 from gpudx.facts import Facts
 from gpudx.model import Cause, Evidence, Finding
@@ -45,7 +46,8 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     for failure in failures.roots:
         kind = (failure.info.number, failure.status)
         how = "" if kind in told or failures.runs_without(failure) else failures.ignored(failure)
-        if how:
+        row = facts.launches.at_position(failure.position)
+        if how and not (not run.failed and row is not None and is_one_size_of_many(facts, row)):
             told.add(kind)
             yield _finding(facts, run, failure, how)
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._handled import is_missed, launch_dealt_with, was_done, was_done_before
+from gpudx.detectors._handled import is_missed, is_one_size_of_many, launch_dealt_with, was_done, was_done_before
 from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
 from gpudx.facts.kernels import Device, DeviceLimits
@@ -204,7 +204,8 @@ def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
     if not found and not facts.launches.done[row]:
         return None  # it died for another reason
     lost = run.failed or _never_done(facts, row)
-    harmless = not found or (not run.failed and (was_done(facts, row) or was_done_before(facts, row))) or launch_dealt_with(facts, row)
+    tried = not run.failed and (was_done(facts, row) or was_done_before(facts, row) or is_one_size_of_many(facts, row))
+    harmless = not found or tried or launch_dealt_with(facts, row)
     described = _described(facts, row, count, found, "info" if harmless else "error" if lost else "warning", steps)
     certain = bool(found) and facts.launches.done[row] and not harmless and _never_done(facts, row)
     return replace(described, certainty="observed", because=NOT_DONE) if certain else described

@@ -11,7 +11,7 @@ from gpudx.detectors import hang
 from gpudx.diagnose import entries
 from gpudx.diagnose.instruments import NOT_CHECKED as INSIDE  # said of plain runs: nothing looked inside kernels
 from gpudx.diagnose.judge import ORDER
-from gpudx.investigate import exchanged, met, races, shared_kernels
+from gpudx.investigate import edited_kernel, exchanged, met, other_number, races, shared_kernels, widened
 from gpudx.investigate.agreement import GENERAL, agreed, is_unnamed, kernel_of
 from gpudx.investigate.observed import HUNG, PLAIN, observation, observed
 from gpudx.investigate.prediction import REPORTED, STAYS
@@ -30,7 +30,8 @@ from gpudx.investigate.uninitialized import (
 from gpudx.investigate.which_memory import ruled_out
 from gpudx.lab.experiments import base, in_words
 from gpudx.model import Case, Cell, Diagnosis, Evidence, Finding, Investigation, Row, Status, Trial
-from gpudx.model.cause_kinds import WHERE
+from gpudx.model.cause_kinds import LIFETIME, THREADS, UNORDERED, WHERE
+from gpudx.model.cause_kinds import ORDER as ORDERS
 from gpudx.report.screen import CHECKS
 from gpudx.text import listed, plural
 
@@ -110,7 +111,25 @@ def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
         kept = _that_matter if state.symptom == "no failure" else _without_effect
         told = [_of_race(one, state) for one in kept(told, state.trials)]
     ranked = _before_numbers(_earliest_first(sorted(_without_despair(_without_echoes(agreed(told)), state.trials), key=_rank)))
-    return tuple(shared_kernels.before_followers(ranked, state))
+    return tuple(_order_before_changes(shared_kernels.before_followers(ranked, state)))
+
+
+CHANGED = (other_number.CAUSE, edited_kernel.CAUSE, widened.CAUSE)
+OF_TIMING = (ORDERS, UNORDERED, LIFETIME, THREADS)
+
+
+def _order_before_changes(ranked: Sequence[Diagnosis]) -> Iterator[Diagnosis]:
+    """A change of a number or a word also moves the timing: of equals, two operations that nothing orders come before it."""
+    first = ranked[0] if ranked else None
+    guess = first is not None and first.status == "likely" and first.cause in CHANGED
+    before = [one for one in ranked if guess and one.status == "likely" and _is_of_timing(one)]
+    yield from before
+    yield from (one for one in ranked if one not in before)
+
+
+def _is_of_timing(entry: Diagnosis) -> bool:
+    cause = every_cause().get(entry.cause)
+    return cause is not None and cause.kind in OF_TIMING and entry.guilty is not None
 
 
 def _of_race(entry: Diagnosis, state: Investigation) -> Diagnosis:
