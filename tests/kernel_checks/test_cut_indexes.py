@@ -23,9 +23,3 @@ def test_indexes_that_are_cut_are_named(platform: dict[str, str], tmp_path: Path
     assert "in the index `at`, which is a Index and became" in str(found["row"]["message"])
     assert "`y * pitch + x` is " in str(found["row"]["message"])
     assert {str(one["causes"]) for one in found.values()} == {"['index-overflow']"}
-
-
-@pytest.mark.timeout(600)
-def test_wide_indexes_and_those_that_wrap_by_design_are_silent(platform: dict[str, str], tmp_path: Path) -> None:
-    done = sanitized(tmp_path / "case", PROGRAM, "right", env=platform)
-    assert done.returncode == 0 and not findings(tmp_path / "case"), findings(tmp_path / "case")

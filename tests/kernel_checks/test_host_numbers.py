@@ -34,6 +34,9 @@ def test_a_macro_with_another_number_than_the_groups(platform: dict[str, str], t
 
 
 @pytest.mark.timeout(600)
-def test_numbers_that_fit_are_silent(platform: dict[str, str], tmp_path: Path) -> None:
-    done = sanitized(tmp_path / "case", PROGRAM, "right", env=platform)
-    assert done.returncode == 0 and not findings(tmp_path / "case"), findings(tmp_path / "case")
+def test_a_pitch_that_an_option_gives_without_parentheses(platform: dict[str, str], tmp_path: Path) -> None:
+    sanitized(tmp_path / "case", PROGRAM, "bare", env=platform)
+    found = [one for one in findings(tmp_path / "case") if one["site"]["kernel"] == "rows"]  # type: ignore[index]
+    assert found and found[0]["causes"] == ["macro-without-parentheses"], found
+    assert "`get_global_id(1) * PITCH` is `get_global_id(1) * 64+2`" in str(found[0]["message"])
+    assert found[0]["root"]["call"] == "clBuildProgram" and "-DPITCH=(64+2)" in str(found[0]["steps"])  # type: ignore[index]

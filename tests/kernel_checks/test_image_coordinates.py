@@ -32,10 +32,3 @@ def test_coordinates_that_are_not_meant_are_found(platform: dict[str, str], tmp_
         assert step in str(found[kernel]["steps"]), found[kernel]["steps"]
     assert str(found["pixels"]["root"]["call"]).startswith("clCreateSampler")  # type: ignore[index]
     assert "outside of argument 0 `a`" in str(found["beyond"]["message"])
-
-
-@pytest.mark.timeout(600)
-def test_coordinates_that_fit_the_sampler_are_silent(platform: dict[str, str], tmp_path: Path) -> None:
-    done = sanitized(tmp_path / "case", str(HERE / "programs/images.py"), "right", env=platform)
-    assert done.returncode == 0 and "done" in done.stdout and not findings(tmp_path / "case")
-    assert "does not compile" not in (tmp_path / "case" / "case.json").read_text()

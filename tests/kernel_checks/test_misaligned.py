@@ -26,9 +26,3 @@ def test_the_function_that_needs_less_alignment_is_named(platform: dict[str, str
     assert set(found) == set(STEPS)
     for kernel, step in STEPS.items():
         assert found[kernel]["id"] == "kernel-check-alignment" and step in found[kernel]["steps"][0], found[kernel]  # type: ignore[index]
-
-
-@pytest.mark.timeout(600)
-def test_such_functions_are_silent(platform: dict[str, str], tmp_path: Path) -> None:
-    done = sanitized(tmp_path / "case", str(HERE / "programs/misaligned.py"), "right", env=platform)
-    assert done.returncode == 0 and not findings(tmp_path / "case"), findings(tmp_path / "case")

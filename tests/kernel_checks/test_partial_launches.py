@@ -39,9 +39,3 @@ def test_the_launch_that_wrote_too_little_is_named(platform: dict[str, str], tmp
         assert step in str(found[kernel].get("steps"))
         assert found[kernel]["causes"] == [CAUSES.get(kernel, "read-before-write")], found[kernel]
         assert (found[kernel].get("root") or {}).get("kernel", "") == writer, found[kernel]  # type: ignore[attr-defined]
-
-
-@pytest.mark.timeout(600)
-def test_buffers_that_launches_write_as_far_as_they_are_read_are_silent(platform: dict[str, str], tmp_path: Path) -> None:
-    done = sanitized(tmp_path / "case", str(HERE / "programs/partial_launches.py"), "right", env=platform)
-    assert done.returncode == 0 and not findings(tmp_path / "case")

@@ -35,9 +35,3 @@ def test_the_call_that_wrote_too_little_is_named(platform: dict[str, str], tmp_p
     for kernel, (sentence, step, call) in REASONS.items():
         assert sentence in str(found[kernel]["message"]), found[kernel]["message"]
         assert step in str(found[kernel]["steps"]) and found[kernel]["root"]["call"] == call  # type: ignore[index]
-
-
-@pytest.mark.timeout(600)
-def test_buffers_that_are_written_as_far_as_they_are_read_are_silent(platform: dict[str, str], tmp_path: Path) -> None:
-    done = sanitized(tmp_path / "case", str(HERE / "programs/partial.py"), "right", env=platform)
-    assert done.returncode == 0 and not findings(tmp_path / "case")

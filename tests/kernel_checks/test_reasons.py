@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -119,12 +118,6 @@ def test_an_index_in_a_helper_function_is_followed_to_the_arguments_of_the_kerne
     assert "passed n = 200 with the same buffer" in facts_of(wrong, "grown")
     assert "`radius` is at byte 12 then, and at byte 16 in the kernel" in facts_of(wrong, "lit")
 
-
-@pytest.mark.timeout(600)
-def test_their_correct_neighbours_are_silent(platform: dict[str, str], tmp_path: Path) -> None:
-    case = tmp_path / "case"
-    done = sanitized(case, str(HERE / "programs/reasons.py"), "right", env=platform)
-    assert done.returncode == 0 and not findings(case), findings(case)
 
 
 # ---- trees of indexes, without a device ----

@@ -30,6 +30,20 @@ __kernel void twice(__global const float *in, __global float *out) { out[get_glo
 """
 
 
+PADDED = """
+__kernel void rows(__global float *out) { out[get_global_id(1) * PITCH + get_global_id(0)] = get_global_id(0); }
+"""
+
+
+def bare() -> None:
+    """A row has 64 elements and 2 more; the option says so without parentheses."""
+    context = cl.create_some_context(interactive=False)
+    queue = cl.CommandQueue(context)
+    made = cl.Program(context, PADDED).build(["-DPITCH=64+2"])
+    made.rows(queue, (66, 32), (1, 1), cl.Buffer(context, cl.mem_flags.READ_WRITE, 66 * 32 * 4))
+    queue.finish()
+
+
 def main(how: str) -> None:
     context = cl.create_some_context(interactive=False)
     queue = cl.CommandQueue(context)
@@ -49,4 +63,4 @@ def main(how: str) -> None:
     queue.finish()
 
 
-main(sys.argv[1])
+bare() if sys.argv[1] == "bare" else main(sys.argv[1])
