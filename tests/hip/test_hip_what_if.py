@@ -12,7 +12,6 @@ from test_hip_investigated import QUICK, investigated
 
 from gpudx.model import Case
 
-PROGRAM = HERE / "programs/moves.hip"
 # By the word that the program is run with: the cause, what the line that is named ends with, and what the summary says.
 FOUND = {
     "number": ("wrong-number", "the number", "is 17 instead of 16: 17 is argument 3 / 3 = 50 / 3 rounded up; 16 is rounded down."),
@@ -33,8 +32,9 @@ def case_of(kit: Kit, folder: Path, word: str, name: str = "moves") -> tuple[Cas
     return investigated(kit, folder, replace(built, environment=built.environment | QUICK), "--budget", "100s", word=word)
 
 
-def line_of(mark: str) -> int:
-    return next(number for number, line in enumerate(PROGRAM.read_text().splitlines(), 1) if line.endswith(f"// {mark}"))
+def line_of(mark: str, name: str = "moves") -> int:
+    lines = (HERE / f"programs/{name}.hip").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.endswith(f"// {mark}"))
 
 
 @pytest.mark.parametrize("word", FOUND)
@@ -79,3 +79,18 @@ def test_memory_that_was_written_in_part_is_named_where_the_result_depends_on_th
 def test_memory_that_was_written_as_a_whole_is_not(kit: Kit, tmp_path: Path) -> None:
     case, said = case_of(kit, tmp_path, "whole", "csr")
     assert not case.diagnosis and "nothing wrote" not in said, said
+
+
+def test_the_one_of_several_callers_that_swaps_two_arguments_is_named(kit: Kit, tmp_path: Path) -> None:
+    case, said = case_of(kit, tmp_path, "", "mixes")
+    best = case.diagnosis[0]
+    assert (best.cause, best.status) == ("argument-order", "confirmed"), said
+    assert "Arguments 2 and 3 of kernel mix are swapped in 4 launches (the first is launch 2)" in best.summary
+    assert f"/mixes.hip:{line_of('the order', 'mixes')}" in said, said
+
+
+def test_no_caller_is_named_where_all_are_right(kit: Kit, tmp_path: Path) -> None:
+    case, said = case_of(kit, tmp_path, "expected", "mixes")
+    assert not [one for one in case.diagnosis if one.cause in SAYS], said
+    trials = case.investigation.trials if case.investigation else ()
+    assert any("=" in one.note for one in trials if one.experiment.startswith("exchanged")), "each line is tried by itself"

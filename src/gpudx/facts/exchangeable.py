@@ -7,14 +7,14 @@ that set arguments are known by their own return address, or, where one function
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from gpudx.facts import Facts
-from gpudx.facts.calls_by_line import MOST_CALLS, frame, groups
+from gpudx.facts.calls_by_line import MOST_CALLS, Group, frame, groups
 from gpudx.facts.set_arguments import set_at
 from gpudx.lab.experiments.exchanged import FRAMES
 
@@ -30,6 +30,7 @@ class Pair:
     second: int
     launches: tuple[int, ...]
     frames: str = ""  # "" of all launches
+    line: str = ""  # "path:line" that leads to these, if it is known which
 
     @property
     def wish(self) -> str:
@@ -59,14 +60,14 @@ def pairs(facts: Facts) -> tuple[Pair, ...]:
 
 def _different(facts: Facts, kernel: str, rows: Sequence[int]) -> list[int]:
     """The first launch of a kernel, and the first one from each other line."""
-    return list(dict.fromkeys([rows[0], *(mine[0] for mine in _by_line(facts, kernel, rows).values())]))
+    return list(dict.fromkeys([rows[0], *(mine[0] for _, mine in _by_line(facts, kernel, rows))]))
 
 
-def _by_line(facts: Facts, kernel: str, rows: Sequence[int]) -> dict[str, tuple[int, ...]]:
-    """Launches of a kernel by the line that leads to them, as the recorder knows it."""
+def _by_line(facts: Facts, kernel: str, rows: Sequence[int]) -> list[tuple[Group, tuple[int, ...]]]:
+    """Launches of a kernel by the lines that lead to them."""
     by_position = {int(facts.launches.position[row]): row for row in rows}
     made = groups(facts, list(by_position), kernel)
-    return {group.wish: tuple(by_position[position] for position in group.positions) for group in made}
+    return [(group, tuple(by_position[position] for position in group.positions)) for group in made]
 
 
 def _by_site(facts: Facts, pair: Pair) -> Iterator[Pair]:
@@ -75,14 +76,14 @@ def _by_site(facts: Facts, pair: Pair) -> Iterator[Pair]:
     for row in pair.launches if len(pair.launches) <= MOST_CALLS else ():
         by_caller.setdefault(_callers(facts, row, pair), []).append(row)
     if len(by_caller) > 1:
-        found = {frames: tuple(rows) for frames, rows in by_caller.items() if frames}
+        found = [replace(pair, launches=tuple(rows), frames=frames) for frames, rows in by_caller.items() if frames]
     else:
-        lines = _by_line(facts, pair.kernel, pair.launches)
-        found = {wish.removeprefix("@"): mine for wish, mine in lines.items() if wish.startswith("@")}
-    for frames, mine in found.items():
-        values = {int(value["index"]): value for value in facts.launches.values(mine[0])}
-        if values[pair.first]["bytes"] != values[pair.second]["bytes"]:
-            yield Pair(pair.kernel, pair.first, pair.second, mine, frames)
+        lines = [(group, rows) for group, rows in _by_line(facts, pair.kernel, pair.launches) if group.wish.startswith("@")]
+        found = [replace(pair, launches=rows, frames=group.wish[1:], line=group.line) for group, rows in lines]
+    for one in found:
+        values = {int(value["index"]): value for value in facts.launches.values(one.launches[0])}
+        if values[one.first]["bytes"] != values[one.second]["bytes"]:
+            yield one
 
 
 def _callers(facts: Facts, row: int, pair: Pair) -> str:

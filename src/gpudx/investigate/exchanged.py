@@ -197,6 +197,7 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
     launches, row = facts.launches, pair.launches[0]
     kernel = launches.name(row)
     cause, site = every_cause()[CAUSE], facts.sites.at(int(launches.position[row]), argument=pair.first)
+    site = replace(site, source=pair.line) if ":" in pair.line else site
     given = _given(facts, pair)
     a, b = (_label(given[index], index) for index in (pair.first, pair.second))
     return Diagnosis(
