@@ -14,7 +14,7 @@ import numpy as np
 import pyopencl as cl
 
 # PoCL builds from a file with a random name; Intel's driver counts the programs of a process, ours as well.
-NUMBERED = re.compile(r"\S*/tempfile_\w+\.cl|^\d+(?=:\d)|(?<=from )\d+(?=:\d)", re.M)
+NUMBERED = re.compile(r"(?<!\S)\S*/tempfile_\w+\.cl|^\d+(?=:\d)|(?<=from )\d+(?=:\d)", re.M)
 GOOD = "__kernel void k(__global int *a, int n) { int i = get_global_id(0); if (i < n) a[i] += 1 + __LINE__; }\n"
 
 
