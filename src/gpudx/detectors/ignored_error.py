@@ -21,8 +21,8 @@ from collections.abc import Iterator
 
 from gpudx.detectors import Run
 from gpudx.detectors._failures import Failure, Failures
-from gpudx.detectors._related import null_tie
 from gpudx.detectors._handled import is_one_size_of_many
+from gpudx.detectors._related import null_tie
 from gpudx.detectors._words import site_of, sites_of
 from gpudx.facts import Facts
 from gpudx.model import Cause, Evidence, Finding
