@@ -22,6 +22,7 @@ def run(output: Path | None, status: int = 1) -> RunResult:
         (b"step 1\nmax error 3.5 at 17\n", "max error 3.5 at 17"),
         (b"app: job.txt: No such file or directory\nself test passed\n", "app: job.txt: No such file or directory"),
         (b"one\ntwo\n\n", "two"),
+        (b"rows.cpp:40: 3 is not 4\n1 error generated.\n", "rows.cpp:40: 3 is not 4"),
         (b"2 rows are wrong\nrow 3: error 1.5e+02\nrow 4: error 7.25\n", "2 rows are wrong"),  # not one of many lines that are alike
         (b"row 3: error 1.5e+02\nrow 4: error 7.25\n", "row 4: error 7.25"),
         (b"".join(b"row %4d: error 7.25000\n" % row for row in range(1000)), "row  999: error 7.25000"),  # the first one read is cut off

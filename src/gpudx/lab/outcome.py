@@ -15,6 +15,8 @@ from gpudx.model import Outcome
 from gpudx.text import duration
 from gpudx.text.places import is_installed
 
+# By clang, in a driver: also of a build that is meant to fail.
+COUNTED = re.compile(r"\d+ (?:error|warning)s?(?: and \d+ errors?)? generated\.")
 EXCEPTION = re.compile(r"[\w.]+(?:Error|Exception|Exit|Interrupt|Warning)\b")
 NUMBER = re.compile(r"[-+]?[\d.]+(?:e[-+]?\d+)?", re.I)
 LONGEST, LAST_BYTES = 160, 4096
@@ -77,7 +79,7 @@ def _latest(file: BinaryIO, begin: int, end: int) -> list[str]:
     first = file.seek(max(begin, end - LAST_BYTES))
     lines = file.read(end - file.tell()).decode("utf-8", "replace").splitlines()
     whole = lines[1:] if first > begin and len(lines) > 1 else lines
-    return [line.strip()[:LONGEST] for line in reversed(whole) if line.strip()]
+    return [line.strip()[:LONGEST] for line in reversed(whole) if line.strip() and not COUNTED.fullmatch(line.strip())]
 
 
 def _ended(run: RunResult, fault_address: str | None) -> Outcome:
