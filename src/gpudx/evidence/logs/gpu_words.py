@@ -403,7 +403,8 @@ _ABOVE = re.compile(r"\bsee (?:the )?(?:\w+ )?(?:cause|trace|error|log|output)s?
 _NOTE = re.compile(r"(?:\S+: )?note: ")  # of a compiler, under its error
 # ROCm's runtime goes on without a tool's library (ROCR-Runtime, os_linux.cpp, LoadLib).
 _TOOL = re.compile(r"LoadLib\(\S+\) failed: |Tool lib \"[^\"]+\" failed to load")
-_WARNED = re.compile(r"^\W*(?:[\w()/.:-]+\W+){0,4}?warn(?:ing)?\b", re.IGNORECASE)  # the program's own level
+_WARNED = re.compile(r"(?:^|[\W_])warn(?:ing)?(?:[\W_]|$)", re.IGNORECASE)  # the program's own level: one of the first words
+_LEVEL_WORDS = 5
 LOOKED_FOR = ("no-device", "part-missing")
 _THING = re.compile(r"['\"`]([\w+-]{4,60})|\b(lib\w{3,60})")
 _FOUND = re.compile(r"\b(?:found|loaded|opened|using|succeeded)\b", re.IGNORECASE)
@@ -463,8 +464,12 @@ def read(near: Near) -> Iterator[Event]:
         sure=False,
         warning=unrecognised.is_calm(text)
         or bool(_TOOL.match(text))
-        or (kind.kind in LOOKED_FOR and (bool(_WARNED.search(text)) or _found_later(text, near) or no_device.goes_on(text))),
+        or (kind.kind in LOOKED_FOR and (_is_warning(text) or _found_later(text, near) or no_device.goes_on(text))),
     )
+
+
+def _is_warning(text: str) -> bool:
+    return any(map(_WARNED.search, text.split(None, _LEVEL_WORDS)[:_LEVEL_WORDS]))
 
 
 def _api(text: str) -> str:
