@@ -34,7 +34,9 @@ LOUD = {
     "after the run": SILENT["googletest"] + "worker crashed: the ring buffer is corrupt\n",
     "before the run": "loader: fatal error, giving up\n" + CTEST,
     "a run that did not end": GTEST.format("error: the scan kernel crashed\n", "", ""),
-    "a fault of the device in a run": SILENT["googletest"].replace("[       OK", "CUDA error: an illegal memory access was encountered\n[       OK", 1),
+    "a fault of the device in a run": GTEST.format(
+        "CUDA error: an illegal memory access was encountered\n", FINE, "[  PASSED  ] 2 tests.\n"
+    ),
 }  # fmt: skip
 ONCE = "tests/test_a.py::test_sum[f16] "
 FLAKY = {

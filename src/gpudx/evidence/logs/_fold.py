@@ -62,7 +62,9 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
         if site in sites:
             sites[site].count += sum(count for count, _ in more)
             sites[site].last = max(sites[site].last, *(last for _, last in more))
-    told = sorted(_repeated(_compiled(_said_again(_understood(_outside(list(sites.values()), list(scan.all("passed"))))))), key=lambda one: (one.event.line, ROLES.index(one.event.role)))
+    failures = _outside(list(sites.values()), list(scan.all("passed")))
+    known = _repeated(_compiled(_said_again(_understood(failures))))
+    told = sorted(known, key=lambda one: (one.event.line, ROLES.index(one.event.role)))
     unread = tuple(sorted(scan.unread.items()))
     return Log(
         name,

@@ -96,13 +96,15 @@ _PASSED = ("PASSED", "OK", "ok", "Passed")
 _REPEATS = r"(?:iteration|attempt|run|repetition|trie|time)s"
 _SOME = re.compile(
     rf"\b(\d{{1,9}}) (?:out )?of (\d{{1,9}}) {_REPEATS} (?:have |had |has )?(?:passed|failed)\b"
-    rf"|\b(?:passed|failed) (?:in |on )?(\d{{1,9}}) (?:out )?of (\d{{1,9}}) {_REPEATS}\b|\bFLAKY, failed in (\d{{1,9}}) out of (\d{{1,9}})\b"
+    rf"|\b(?:passed|failed) (?:in |on )?(\d{{1,9}}) (?:out )?of (\d{{1,9}}) {_REPEATS}\b"
+    r"|\bFLAKY, failed in (\d{1,9}) out of (\d{1,9})\b"
 )
 _RERUN = re.compile(r"\b[1-9]\d* passed\b.*, [1-9]\d* rerun in [\d.]+s")
 # Where a run of many tests begins, and where it ends without a failed one.
 _BEGINS = re.compile(r"^\[=+\] Running \d+ tests?\b|^Test project \S|^=+ test session starts =+$")
 _ALL_PASSED = re.compile(
-    r"^\[  PASSED  \] [1-9]\d* tests?\.|^100% tests passed, 0 tests failed out of [1-9]|^=+ [1-9]\d* passed(?:, \d+ (?!failed|error)\w+)* in "
+    r"^\[  PASSED  \] [1-9]\d* tests?\."
+    r"|^100% tests passed, 0 tests failed out of [1-9]|^=+ [1-9]\d* passed(?:, \d+ (?!failed|error)\w+)* in "
 )
 _PYTEST = re.compile(r"(?:=+ )?(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?(?:, \d+ \w+)* in [\d.]+s")
 _CARGO_SUM = re.compile(r"\b(ok|FAILED)\. (\d{1,9}) passed; (\d{1,9}) failed")
@@ -200,7 +202,8 @@ class Tests:
             known = len(ends)
             ends.add(how in _PASSED)
             if known == 1 and len(ends) == 2:
-                said = f"The test {name} passed and failed in this log: it depends on order, timing, chance, or an option in which the runs differ."
+                why = "it depends on order, timing, chance, or an option in which the runs differ"
+                said = f"The test {name} passed and failed in this log: {why}."
                 yield _event(FLAKY, said, name, _next.FLAKE)
         elif found := _SOME.search(text):
             some, all_ = (int(one) for one in found.groups() if one)
@@ -209,7 +212,8 @@ class Tests:
                 said = f"A test {how} in {some:,} of {all_:,} runs: it depends on order, timing or chance."
                 yield _event(FLAKY, said, "some of the runs", _next.FLAKE)
         elif _RERUN.search(text):
-            yield _event(FLAKY, "A test failed and passed when it was run again: it depends on order, timing or chance.", "rerun", _next.FLAKE)
+            said = "A test failed and passed when it was run again: it depends on order, timing or chance."
+            yield _event(FLAKY, said, "rerun", _next.FLAKE)
 
     def _told(self, near: Near) -> Iterator[Event]:
         text = near.text

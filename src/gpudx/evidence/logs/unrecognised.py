@@ -348,7 +348,9 @@ def read(near: Near) -> Iterator[Event]:
 @lru_cache(maxsize=8)  # two formats ask about the same line
 def reads_like_a_failure(text: str) -> bool:
     """Has it a word of failure that is no measure of quality, no setting and no "0 errors"?"""
-    return _bad(text) and not _TEST_NAMED.match(text) and not _FINE.search(_NUMBERED.sub(" ", text)) and (not _NEUTRAL.search(text) or _bad(_NEUTRAL.sub(" ", text)))
+    if _TEST_NAMED.match(text):
+        return False
+    return _bad(text) and not _FINE.search(_NUMBERED.sub(" ", text)) and (not _NEUTRAL.search(text) or _bad(_NEUTRAL.sub(" ", text)))
 
 
 def leads_on(text: str, near: Near) -> bool:
