@@ -63,8 +63,8 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
             sites[site].count += sum(count for count, _ in more)
             sites[site].last = max(sites[site].last, *(last for _, last in more))
     failures = _outside(list(sites.values()), list(scan.all("passed")))
-    known = _repeated(_compiled(_said_again(_understood(failures))))
-    told = sorted(known, key=lambda one: (one.event.line, ROLES.index(one.event.role)))
+    kept = _repeated(_compiled(_said_again(_understood(failures))))
+    told = sorted(kept, key=lambda one: (one.event.line, ROLES.index(one.event.role)))
     unread = tuple(sorted(scan.unread.items()))
     return Log(
         name,
