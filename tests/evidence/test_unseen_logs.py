@@ -501,6 +501,15 @@ def test_a_runtime_log_without_a_failure_names_the_last_launch() -> None:
     )
 
 
+def test_arguments_and_kernels_with_their_types() -> None:
+    launch = LAUNCH.replace("Arg2:   = ", "Arg2: const float* in = ").replace("_Z4foldPf", "fold(float const*, int)")
+    fault = "Memory access fault by GPU node-1 (Agent handle: 0x5) on address 0x7f0000002000. Reason: Page not present.\n"
+    far = "Memory access fault by GPU node-1 (Agent handle: 0x5) on address 0x7e0000002000. Reason: Page not present.\n"
+    said = "argument 2 of fold(float const*, int) points to"
+    assert any(said in one.message for one in findings(launch + fault))
+    assert not any("argument" in one.message for one in findings(launch + far))
+
+
 def test_the_argument_next_to_a_fault() -> None:
     text = (
         LAUNCH

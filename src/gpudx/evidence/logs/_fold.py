@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from gpudx.evidence.logs import gpu_words, program_error
+from gpudx.evidence.logs import _next, compilers, gpu_words, kernel_build, program_error, tests_failed, unrecognised
 from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Compiled, Event, Site
 from gpudx.evidence.logs._scan import Scan
 from gpudx.model import KernelBuild
@@ -14,6 +14,8 @@ from gpudx.model import KernelBuild
 T = TypeVar("T")
 MOST_SITES = 2000
 MOST_STRANGE = 8  # lines that are shown where nothing is understood
+BY_WORDS = (program_error.FORMAT, unrecognised.FORMAT)
+BUILD_LOG = 200  # lines of a build log between a compiler's line and what the program says of it
 HEADLINE = 6  # lines from a headline to the error that it leads to
 NAMING = ("cuda-error", "hip-error", "opencl-error", "gpu-status", "cuda-libraries", "xla", "pytorch", "device-lost", "windows-stop")
 REASON_ABOVE = ("host-abort", "go-stack")  # what was printed before it says why, in whatever words
@@ -60,7 +62,9 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
         if site in sites:
             sites[site].count += sum(count for count, _ in more)
             sites[site].last = max(sites[site].last, *(last for _, last in more))
-    told = sorted(_said_again(_understood(list(sites.values()))), key=lambda one: (one.event.line, ROLES.index(one.event.role)))
+    failures = _outside(list(sites.values()), list(scan.all("passed")))
+    kept = _repeated(_compiled(_said_again(_understood(failures))))
+    told = sorted(kept, key=lambda one: (one.event.line, ROLES.index(one.event.role)))
     unread = tuple(sorted(scan.unread.items()))
     return Log(
         name,
@@ -84,6 +88,41 @@ def _said_again(told: list[Told]) -> list[Told]:
         for one in told
         if not gpu_words.is_vague(one.event) or not any(0 < line - one.last <= HEADLINE for line in named)
     ]
+
+
+def _outside(told: list[Told], passed: list[range]) -> list[Told]:
+    """Without what is a failure only by its words, in runs of tests in which no test failed: tests of errors print them."""
+    return [
+        one
+        for one in told
+        if one.event.format not in BY_WORDS or not any(one.event.line in run and one.last in run for run in passed)
+    ]
+
+
+def _repeated(told: list[Told]) -> list[Told]:
+    """Where a test passed and failed, what it printed is settled by running it again and comparing the runs."""
+    if not any(one.event.kind == tests_failed.FLAKY for one in told):
+        return told
+    return [
+        replace(one, event=replace(one.event, next=_next.FLAKE))
+        if not one.event.causes and one.event.next in ("", _next.RECORD, _next.INVESTIGATE)
+        else one
+        for one in told
+    ]
+
+
+def _compiled(told: list[Told]) -> list[Told]:
+    """A status or "build failed" says that a kernel was not built; the compiler's own first error near it says why, and leads."""
+    errors = [one for one in told if one.event.format == compilers.FORMAT and one.event.kind == "build-failed"]
+    found: list[Told] = []
+    leads: set[int] = set()
+    for one in told:
+        near = [e for e in errors if abs(e.event.line - one.event.line) <= BUILD_LOG] if kernel_build.wraps(one.event) else []
+        if near:
+            leads.add(id(near[0]))
+            one = replace(one, event=replace(one.event, role="ending", causes=()))
+        found.append(one)
+    return [replace(one, event=compilers.leading(one.event)) if id(one) in leads else one for one in found]
 
 
 def _understood(sites: Iterable[Told]) -> list[Told]:

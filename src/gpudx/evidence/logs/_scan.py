@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.evidence.logs import Format, Reader, _program, every
-from gpudx.evidence.logs._clean import clean_block
+from gpudx.evidence.logs._clean import LONGEST, clean_block
 from gpudx.evidence.logs._context import context
 from gpudx.evidence.logs._event import LONGEST_QUOTE, Event, Site
 from gpudx.evidence.logs._marks import READER, Hits, Mark, Marks, code_of
@@ -22,6 +22,7 @@ from gpudx.evidence.logs._sticky import reported, sticky
 BLOCK = 1 << 20
 BUILDS = ("build-failed", "symbol-missing", "compiler-crashed")  # they may quote code that names an error
 MOST_SITES = 2000
+LEAD = 128  # bytes before a mark that are read with it, in a long line
 MOST_SHAPES = 100_000  # of lines that are remembered
 # Lines that differ in digits only: a format is not asked about more of them after so many in which it found nothing, or something.
 MOST_QUIET, MOST_LOUD = 20, 500
@@ -128,7 +129,7 @@ class Scan:
         at, first = 0, line
         for start, stop, shape, readers in self._due(self._marks.find(data, begin, end)):
             for place, some in (
-                [(start, readers)] if stop - start <= FARTHEST else self._long(data, start, stop, readers)
+                [(start, readers)] if stop - start <= LONGEST else self._long(data, start, stop, readers)
             ):
                 line += data.count(b"\n", at, place)
                 at = place
@@ -186,17 +187,19 @@ class Scan:
                 self.unread[self._asked[index].name] += count
 
     def _long(self, data: bytes, begin: int, end: int, readers: list[int]) -> list[tuple[int, list[int]]]:
-        """Of a line that is too long to be read at once: the pieces in which marks stand."""
-        found: dict[int, set[int]] = defaultdict(set)
+        """Of a line that is too long to be read at once: its beginning, and the pieces in which further marks stand."""
+        found: dict[int, list[int]] = defaultdict(list)
+        text = data[begin:end]
+        folded = text.lower()
         for index in readers:
-            one = self._asked[index]
-            text, marks = (data, one.marks) if one.exact else (data.lower(), [mark.lower() for mark in one.marks])
-            for mark in marks:
-                at = text.find(mark, begin, end)
-                while at >= 0:
-                    found[max(begin, at - FARTHEST // 2)].add(index)
-                    at = text.find(mark, at + FARTHEST, end)
-        return [(place, sorted(some)) for place, some in sorted(found.items())]
+            one, read = self._asked[index], 0
+            for at in sorted(_places(text if one.exact else folded, one)):
+                if at < read:
+                    continue
+                start = 0 if at < LONGEST - LEAD else _word_before(text, at)
+                found[begin + start].append(index)
+                read = start + LONGEST - LEAD
+        return sorted(found.items())
 
     def _line(self, near: Near, shape: int, readers: list[int]) -> Iterator[Event]:
         taken = settled = near.line <= self._covered  # an ending settles nothing: the same line may name its reason
@@ -245,6 +248,20 @@ class Scan:
             return event
         self._sites.add(site)
         return replace(event, context=context(near))
+
+
+def _places(text: bytes, one: _Asked) -> Iterator[int]:
+    """Where its marks stand in a long line; of those that stand close together, the first."""
+    for mark in one.marks if one.exact else [mark.lower() for mark in one.marks]:
+        at = text.find(mark)
+        while at >= 0:
+            yield at
+            at = text.find(mark, at + LEAD)
+
+
+def _word_before(text: bytes, at: int) -> int:
+    """The beginning of a word shortly before a mark."""
+    return text.find(b" ", at - LEAD, at) + 1 or at - LEAD
 
 
 def _late(event: Event) -> Event:

@@ -41,9 +41,9 @@ LAUNCHES = "amd-launches"
 _RETURNED = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*?\b(hip\w+): Returned (hipError\w+)")
 _WAITED = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*?\bhipDeviceSynchronize: Returned hipSuccess")
 _ABORTED = re.compile(r"[Aa]borting with error ?: ?(HSA_STATUS_\w+)")
-_SHADER = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*ShaderName : (\S+)")
+_SHADER = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*ShaderName : (\S.{0,2000})")
 _CALL = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*\b(hip\w*LaunchKernel\w*) *\( ")
-_ARGUMENT = re.compile(r"Arg(\d+): +(?:(\S+) +)?= ?ptr:(0x[0-9a-fA-F]+) obj:\[(0x[0-9a-fA-F]+)-(0x[0-9a-fA-F]+)\]")
+_ARGUMENT = re.compile(r"Arg(\d+):([^=\n]{0,200})= ?ptr:(0x[0-9a-fA-F]+) obj:\[(0x[0-9a-fA-F]+)-(0x[0-9a-fA-F]+)\]")
 _GRID = re.compile(r"grid=\[(\d+), (\d+), (\d+)\], workgroup=\[(\d+), (\d+), (\d+)\]")
 _FAULT = re.compile(r"(?:on address|faulting addr:) (0x[0-9a-fA-F]+)")
 ON_PURPOSE = (

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpudx.evidence.logs._event import Compiled, Event
 from gpudx.evidence.logs._near import Near
@@ -35,6 +36,7 @@ MARKS = (
 )
 MOST_SOURCES = 2000
 LONGEST_MESSAGE = 160
+CAUSE = "kernel-does-not-build"
 SOURCES = (".cu", ".hip", ".cl", ".cpp", ".cc", ".cxx", ".c")
 _NVCC = re.compile(r"((?:[A-Za-z]:)?[\w./\\+-]+)\((\d+)\): (error|warning)(?: #([\w-]+))?: +(.+)")
 _CLANG = re.compile(r"(?:^|[\s'\"`])(<[\w ]{1,30}>|(?:[A-Za-z]:)?[\w./\\+~-]*):(\d+):\d+: (?:fatal )?(error|warning): (.+)")
@@ -44,7 +46,8 @@ _NAMELESS = re.compile(r"^(?:\d*|[\w-]+|.*/(?:CompileSource|input))$")  # driver
 _GLSL = re.compile(r"^\s*\d+:(\d+)\(\d+\): (error|warning): (.+)")
 _EDG = re.compile(r"^\s*\"([^\"]{1,200})\", line (\d+): (?:catastrophic )?(error|warning)(?: #([\w-]+))?: (.+)")
 _PTXAS = re.compile(r"\bptxas (\S+\.ptx), line (\d+); (error|fatal)\s*: (.+)")
-_RANGED = re.compile(r"^\s*([\w./<>-]+):(\d+):\d+:\{\d+:\d+-\d+:\d+\}: (?:fatal )?(error|warning): (.+)")
+_RANGED = re.compile(r"(?:^|\s)([\w./<>-]+):(\d+):\d+:\{\d+:\d+-\d+:\d+\}: (?:fatal )?(error|warning): (.+)")
+_PLACE_ONLY = re.compile(r"^\s*()(\d+):\d+: (?:fatal )?(error|warning): (.+)")  # of a program that has no name
 _POCL = re.compile(r"\b(error|warning): (/[\w./+-]+\.cl):(\d+):\d+: (.+)")
 _CALL = re.compile(r"(?:^|[\s/;&|])(?:nvcc|hipcc|hipcc-clang)\s")
 _OBJECT = re.compile(r"Building (?:CUDA|HIP) object \S+?\.dir/(\S+)\.o\b")
@@ -84,7 +87,7 @@ class Lines:
             yield from _told(found[1], found[2], found[3], found[4] or "", found[5])
         elif found := _PTXAS.search(text):
             yield from _told(found[1], found[2], "error", "", found[4])
-        elif found := _RANGED.match(text):
+        elif found := _RANGED.search(text) or _PLACE_ONLY.match(text):
             yield from _told(found[1], found[2], found[3], "", found[4])
         elif found := _NVCC.search(text):
             yield from _told(found[1], found[2], found[3], found[4] or "", found[5])
@@ -115,6 +118,11 @@ class Lines:
 
 def reader() -> Lines:
     return Lines()
+
+
+def leading(event: Event) -> Event:
+    """The error for which a program or a build says that a kernel was not built."""
+    return replace(event, causes=(CAUSE,))
 
 
 def _words(text: str) -> list[str]:

@@ -147,6 +147,7 @@ _LOADED = re.compile(  # the words of the dynamic loader
 )
 _TOOL = re.compile(r"(hipcc)|\bnvcc\b|crt/host_config\.h|NVIDIA GPU Computing Toolkit")
 _HRESULT = re.compile(r"\b0x8007[0-9a-fA-F]{4}\b")  # a call of Windows says what was wrong, and it was no compiler
+_WRAPS = re.compile(r"(?:^|-)(?:build|compil|compilation)(?:-|$)")  # kinds of events that say no more than that a build failed
 LONGEST = 160
 TOGETHER = "Install libraries that were built for each other: the one that was loaded does not have the symbol."
 
@@ -189,6 +190,11 @@ def read(near: Near) -> Iterator[Event]:
         tool = _TOOL.search(text)  # a build on the command line: no program has run yet
         step = f"{'hipcc' if tool[1] else 'nvcc'} --version" if tool else _next.RECORD
         yield replace(_event("build-failed", f"{what}: {clipped(text)}", text[:80]), next=step)
+
+
+def wraps(event: Event) -> bool:
+    """Does an event say only that a build failed, so that a compiler's own line says more?"""
+    return event.role == "refusal" and bool(event.causes) and bool(_WRAPS.search(event.kind))
 
 
 def _event(kind: str, message: str, fact: str, notes: tuple[str, ...] = ()) -> Event:

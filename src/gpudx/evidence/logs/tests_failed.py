@@ -2,7 +2,8 @@
 
 They say that something failed, seldom why: it reads the counts and the first names. If the same pytest command, or
 as many tests of cargo, passed and failed in one log, the failure depends on order, timing or uninitialized memory, and the report
-shows this. If a signal killed the test process, the tests behind it did not run: their number is unknown.
+shows this; so it does where one test passed and failed, by its name, a rerun or a count. What a run prints in which no test failed
+is no failure by its words alone. If a signal killed the test process, the tests behind it did not run: their number is unknown.
 """
 
 from __future__ import annotations
@@ -66,6 +67,44 @@ MARKS = (
     "Verifying",
     "elf-test",
     "elftest",
+    " PASSED",
+    "PASSED ",
+    " RERUN",
+    "RERUN ",
+    "FLAKY",
+    "[       OK ]",
+    "... ok",
+    "   Passed ",
+    " iterations",
+    " attempts",
+    " runs ",
+    " repetitions",
+    "[==========] Running",
+    "[  PASSED  ]",
+    "Test project ",
+    "test session starts",
+)
+MOST_READ = 100_000
+# How one test ended, by its name: pytest, googletest, cargo, CTest.
+_ONE_ENDED = re.compile(
+    r"^(?P<pytest>\S+\.py::\S.{0,200}?) (?P<how_pytest>PASSED|FAILED|RERUN)\b|^(?P<how_short>PASSED|FAILED|RERUN) (?P<short>\S+\.py::\S+)"
+    r"|^\[ +(?P<how_gtest>OK|FAILED) +\] (?P<gtest>[\w./]+)(?=[ ,]|$)|^test (?P<cargo>[\w:]+) \.\.\. (?P<how_cargo>ok|FAILED)\b"
+    r"|^\s*\d+/\d+ Test +#\d+: (?P<ctest>\S+) [ .]*(?P<how_ctest>Passed|\*\*\*(?:Failed|Timeout|Exception))"
+)
+_PASSED = ("PASSED", "OK", "ok", "Passed")
+# "18 of 20 iterations passed", "failed in 3 of 10 runs", Bazel's "FLAKY, failed in 1 out of 3", pytest's "1 rerun".
+_REPEATS = r"(?:iteration|attempt|run|repetition|trie|time)s"
+_SOME = re.compile(
+    rf"\b(\d{{1,9}}) (?:out )?of (\d{{1,9}}) {_REPEATS} (?:have |had |has )?(?:passed|failed)\b"
+    rf"|\b(?:passed|failed) (?:in |on )?(\d{{1,9}}) (?:out )?of (\d{{1,9}}) {_REPEATS}\b"
+    r"|\bFLAKY, failed in (\d{1,9}) out of (\d{1,9})\b"
+)
+_RERUN = re.compile(r"\b[1-9]\d* passed\b.*, [1-9]\d* rerun in [\d.]+s")
+# Where a run of many tests begins, and where it ends without a failed one.
+_BEGINS = re.compile(r"^\[=+\] Running \d+ tests?\b|^Test project \S|^=+ test session starts =+$")
+_ALL_PASSED = re.compile(
+    r"^\[  PASSED  \] [1-9]\d* tests?\."
+    r"|^100% tests passed, 0 tests failed out of [1-9]|^=+ [1-9]\d* passed(?:, \d+ (?!failed|error)\w+)* in "
 )
 _PYTEST = re.compile(r"(?:=+ )?(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?(?:, \d+ \w+)* in [\d.]+s")
 _CARGO_SUM = re.compile(r"\b(ok|FAILED)\. (\d{1,9}) passed; (\d{1,9}) failed")
@@ -120,7 +159,8 @@ _TESTING = re.compile(
 _LIST = re.compile(r"[Tt]he following tests (?:have )?(?i:failed)")
 LONGEST = 120
 LEAST_TESTS = 10  # so many of a run are taken for the same tests as those of another run with as many
-CAUSES = {"test-flaky": ("order-or-timing",), "test-process-died": ("crash-outside-calls",)}
+FLAKY = "test-flaky"
+CAUSES = {FLAKY: ("order-or-timing",), "test-process-died": ("crash-outside-calls",)}
 
 
 def reader() -> Tests:
@@ -134,8 +174,48 @@ class Tests:
         self._ended: set[str] = set()
         self._totals: dict[int, set[str]] = {}  # how runs of so many tests ended
         self._runs = 0
+        self._outcomes: dict[str, set[bool]] = {}  # of a test: has it passed, has it failed
+        self._begun = 0  # the line in which a run began of which no test has failed yet
+        self.passed: list[range] = []  # the lines of runs in which no test failed
 
     def read(self, near: Near) -> Iterator[Event]:
+        ended = 0
+        for event in self._told(near):
+            ended += event.kind != FLAKY
+            yield event
+        if _BEGINS.match(near.text):
+            self._begun = near.line
+        elif ended:
+            self._begun = 0
+        elif self._begun and _ALL_PASSED.match(near.text):
+            self.passed.append(range(self._begun, near.line + 1))
+            self._begun = 0
+        yield from self._flaky(near.text)
+
+    def _flaky(self, text: str) -> Iterator[Event]:
+        """One test that passed and failed."""
+        if found := _ONE_ENDED.match(text):
+            named = found.groupdict()
+            name = next(named[key] for key in ("pytest", "short", "gtest", "cargo", "ctest") if named[key])
+            how = next(value for key, value in named.items() if key.startswith("how_") and value)
+            ends = self._outcomes.setdefault(name, set())
+            known = len(ends)
+            ends.add(how in _PASSED)
+            if known == 1 and len(ends) == 2:
+                why = "it depends on order, timing, chance, or an option in which the runs differ"
+                said = f"The test {name} passed and failed in this log: {why}."
+                yield _event(FLAKY, said, name, _next.FLAKE)
+        elif found := _SOME.search(text):
+            some, all_ = (int(one) for one in found.groups() if one)
+            if 0 < some < all_:
+                how = "passed" if "passed" in found[0] else "failed"
+                said = f"A test {how} in {some:,} of {all_:,} runs: it depends on order, timing or chance."
+                yield _event(FLAKY, said, "some of the runs", _next.FLAKE)
+        elif _RERUN.search(text):
+            said = "A test failed and passed when it was run again: it depends on order, timing or chance."
+            yield _event(FLAKY, said, "rerun", _next.FLAKE)
+
+    def _told(self, near: Near) -> Iterator[Event]:
         text = near.text
         if found := _BAZEL.search(text):
             why = "ran out of time" if found[2] == "TIMEOUT" else "failed"
@@ -187,7 +267,7 @@ class Tests:
             yield _event("test-failed", "A pytest run has failing tests.", "pytest")
         if len(self._ended) == 2:
             text = "Runs of pytest in this log passed and failed: for the same command, it depends on order, timing or chance."
-            yield _event("test-flaky", text, "pytest", _next.FLAKE)
+            yield _event(FLAKY, text, "pytest", _next.FLAKE)
 
 
     def _cargo(self, how: str, passed: int, failed: int) -> Iterator[Event]:
@@ -202,7 +282,7 @@ class Tests:
                 f"Runs of the same {total:,} tests in this log passed and failed: it depends on order, timing, chance, or an option "
                 "in which the runs differ."
             )
-            yield _event("test-flaky", text, f"cargo {total}", _next.FLAKE)
+            yield _event(FLAKY, text, f"cargo {total}", _next.FLAKE)
 
 
 def _compared(below: list[str]) -> Iterator[Event]:

@@ -273,6 +273,11 @@ _FINE = re.compile(
     r"|(?-i:\b(?:INFO|DEBUG|TRACE)\b).{0,200}\bnot (?:available|supported|enabled|initiali[sz]ed|found)",
     re.IGNORECASE,
 )
+# The name of a test that begins or has passed, whatever it is called: googletest, CTest, pytest, cargo.
+_TEST_NAMED = re.compile(
+    r"^\s*\[ (?:RUN|      OK|SKIPPED) +\] |^\s*\[ (?:RUN|OK|SKIPPED) \] |^\s*Start +\d+: \S+$|^\s*\d+/\d+ Test +#\d+: .* Passed +[\d.]+ sec"
+    r"|^\S+\.py::\S.* (?:PASSED|SKIPPED|XFAIL)\b(?: *\[ *\d+%\])?$|^(?:PASSED|SKIPPED|XFAIL) \S+\.py::|^test [\w:]+ \.\.\. (?:ok|ignored)$"
+)
 # "replica 0 failed" names a thing, "0 failed" counts.
 _NUMBERED = re.compile(
     r"\b(?:device|gpu|rank|replica|core|node|stream|worker|index|thread|channel|engine|process|id|slot|queue|card|adapter|cuda|level"
@@ -343,6 +348,8 @@ def read(near: Near) -> Iterator[Event]:
 @lru_cache(maxsize=8)  # two formats ask about the same line
 def reads_like_a_failure(text: str) -> bool:
     """Has it a word of failure that is no measure of quality, no setting and no "0 errors"?"""
+    if _TEST_NAMED.match(text):
+        return False
     return _bad(text) and not _FINE.search(_NUMBERED.sub(" ", text)) and (not _NEUTRAL.search(text) or _bad(_NEUTRAL.sub(" ", text)))
 
 
