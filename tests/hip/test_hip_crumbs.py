@@ -18,7 +18,7 @@ def test_the_launch_that_faults_is_named_in_the_first_run(kit: Kit, tmp_path: Pa
     case = kit.case_of(built, tmp_path, "second", GPUDX_CRUMBS="all")
     entry = case["diagnosis"][0]
     assert entry["guilty"]["launch"] == 2 and entry["status"] == "likely", entry["summary"]  # the status is no cause
-    assert any("1 launch of 2 had completed" in e["text"] for e in entry["evidence"])
+    assert any("1 of 2 launches had completed" in e["text"] for e in entry["evidence"])
 
 
 @pytest.mark.parametrize("crumbs", ["all", "", "off"])
