@@ -29,10 +29,8 @@ def launch_dealt_with(facts: Facts, row: int) -> bool:
 def is_one_size_of_many(facts: Facts, row: int) -> bool:
     """Of a program that passed: was a launch of this kernel taken in other sizes, and is nothing used that the refused one should have
     written? So do programs that look for the fastest sizes, whatever else they pass with each."""
-    launches, mine = facts.launches, facts.launches.geometry(row)
-    taken = np.flatnonzero(_of_its_name(facts, row) & (launches.status == 0))[:MOST_TRIES]
-    other = any(launches.geometry(int(one)) != mine for one in taken)
-    return other and bool(should_write(facts, row)) and not is_missed(facts, row)
+    taken = facts.launches.status == 0
+    return _is_in_other_sizes(facts, row, taken) and bool(should_write(facts, row)) and not is_missed(facts, row)
 
 
 def was_done(facts: Facts, row: int) -> bool:
@@ -60,10 +58,14 @@ def was_done_before(facts: Facts, row: int) -> bool:
 
 def _tried_otherwise(facts: Facts, row: int) -> bool:
     """Was another launch of it refused, with other sizes? So do programs that try one size after the other."""
-    launches = facts.launches
-    others = np.flatnonzero(_of_its_name(facts, row) & (launches.status != 0))
-    mine = launches.geometry(row)
-    return any(launches.geometry(int(one)) != mine for one in others[:MOST_TRIES])
+    return _is_in_other_sizes(facts, row, facts.launches.status != 0)
+
+
+def _is_in_other_sizes(facts: Facts, row: int, among: NDArray[np.bool_]) -> bool:
+    """Has one of these launches of the same kernel other sizes?"""
+    launches, mine = facts.launches, facts.launches.geometry(row)
+    others = np.flatnonzero(_of_its_name(facts, row) & among)[:MOST_TRIES]
+    return any(launches.geometry(int(one)) != mine for one in others)
 
 
 def _of_its_name(facts: Facts, row: int) -> NDArray[np.bool_]:
