@@ -1,4 +1,4 @@
-"""Programs that test what a driver refuses: many calls are refused, each in another way, and the program goes on after each.
+"""Programs that test what a driver refuses: many calls are refused, each in another way, and the process does not crash.
 
 One of these refusals may still be the fault, but nothing in the record tells it from the others: none of them explains a failure.
 """
@@ -14,7 +14,7 @@ from gpudx.model import Finding
 
 FEWEST_CALLS = 4  # that were refused for reasons of their own
 FEWEST_STATUSES = 3
-BECAUSE = "{count} calls were refused, with {statuses} different errors, and the program continued after each: it seems to test refusals."
+BECAUSE = "{count} calls were refused, with {statuses} different errors: the program seems to test refusals."
 
 
 def without_provoked(facts: Facts, findings: Sequence[Finding], *, crashed: bool) -> Iterator[Finding]:
