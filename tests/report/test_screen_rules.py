@@ -144,6 +144,8 @@ def test_what_gpudx_says_is_wrapped_on_a_terminal(monkeypatch: pytest.MonkeyPatc
     speak.say(text)
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1] == "       gpudx flake --resume cases/one" and all(cells(line) <= 40 for line in lines)
+    speak.say("no fault found in 60 calls. case: gpudx-cases/one")
+    assert capsys.readouterr().err.splitlines()[-1] == "       case: gpudx-cases/one"
 
 
 def test_kernels_are_not_called_checked_where_none_ran() -> None:
@@ -167,6 +169,18 @@ def test_a_fact_that_the_headline_states_is_left_out() -> None:
     for fact, kept in facts.items():
         entry = replace(DIAGNOSIS, summary=summary, evidence=(Evidence(fact),))
         assert (f"  - {fact}" in shown(replace(FULL, diagnosis=(entry,)))) == kept, fact
+
+
+def test_the_line_of_the_code_that_is_shown_is_not_repeated(tmp_path: Path) -> None:
+    source = tmp_path / "main.c"
+    source.write_text("int main(void)\n{\n    return launch();\n}\n")
+    guilty = replace(DIAGNOSIS.guilty or Guilty("opencl"), source=f"{source}:3", host_stack=())
+    facts = ["launch 1 at main.c:3 started 64 work-items", f"launched at {source}:3"]
+    facts += ["launch 2 at main.c:41 ended", "launched at other.c:3"]
+    entry = replace(DIAGNOSIS, guilty=guilty, victim=None, root=None, evidence=tuple(map(Evidence, facts)))
+    text = shown(replace(FULL, diagnosis=(entry,)))
+    wanted = ["launch 1 started 64 work-items", "launch 2 at main.c:41 ended", "launched at other.c:3"]
+    assert [line.removeprefix("  - ") for line in text if line.startswith("  - launch")] == wanted
 
 
 def test_calls_are_numbered_and_not_counted() -> None:

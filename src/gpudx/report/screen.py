@@ -81,6 +81,7 @@ OWN_FRAMES = "(libgpudx"  # our own frames in a stack
 MODULE = "<module>"  # no function: the top level of a Python file
 UNEXPLAINED, NO_CAUSE, NOT_ENDED = "unexplained", "NO CAUSE FOUND", "NOT ENDED"
 WORD = re.compile(r"[\w.]*\w")
+MADE_AT = re.compile(r"(?:(?<=\d) at|, from) (\S+:\d+)")  # in "launch 2 at main.c:7 started", "call 5 reads 20 bytes, from main.c:7"
 FILLING = {"the", "driver", "returned", "a", "an", "is"}  # "the driver returned CL_INVALID_VALUE" is "was refused with ..."
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`0-9])")
 
@@ -188,7 +189,7 @@ def _full(
         lines += [*_code(place, writer, room.around), ""]
     elif best and _needs_debug_info(best, case) and (frames := _frames(best)):
         lines += [*writer.wrapped(frames), ""]
-    facts = _facts(case, best, writer, room)
+    facts = _facts(case, best, place, writer, room)
     if facts:
         lines += [writer.styled(f"{INDENT}{'Why' if best else 'Found'}", BOLD), *facts]
     steps = _steps(case, best, next_command)
@@ -332,8 +333,8 @@ def _one_line_of_code(place: SourceLine, writer: Writer) -> list[str]:
     return [writer.cut(head + text)] if len(head) + LEAST_CODE <= writer.width else [head]
 
 
-def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> list[str]:
-    """Facts that a reader can check; long ones only if there is nothing shorter."""
+def _facts(case: Case, best: Diagnosis | None, place: SourceLine | None, writer: Writer, room: Room) -> list[str]:
+    """Facts that a reader can check, and that are not above; long ones only if there is nothing shorter."""
     if case.flake:
         texts = [f"{one.name}: {one.summary}" for one in flake.heads(case.flake)]
     elif best:
@@ -343,8 +344,9 @@ def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> li
         told = most_telling(case) if only_read(case) else None
         texts = [_unsaid(one.text, _headline(case)) for one in told.evidence] if told else []
         texts += [f"{one.message} [{_id_and_line(one)}]" for one in chosen if one is not told]
-    headline = _headline(case)
-    texts = [text for text in dict.fromkeys(texts) if text and not _is_said(text, headline)]
+    said = [_headline(case), *([f"launched at {place.place} {place.function}"] if place else [])]
+    texts = [_without_line(text, said[-1]) for text in texts]
+    texts = [text for text in dict.fromkeys(texts) if text and not any(_is_said(text, one) for one in said)]
     made = [writer.wrapped(text, f"{INDENT}- ") for text in texts]
     if made and only_read(case):
         made[0] = _shortened(made[0], room.fact_lines, writer)  # the line of the log itself
@@ -356,9 +358,14 @@ def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> li
     return [line for lines in short[: room.facts] for line in lines] + tail
 
 
-def _is_said(text: str, headline: str) -> bool:
-    """Are all words of the fact in the headline, in this order?"""
-    said = iter(WORD.findall(headline.lower()))
+def _without_line(text: str, shown: str) -> str:
+    """The line of a call is left out of a fact where its code is shown."""
+    return MADE_AT.sub(lambda found: "" if found[1] in shown else found[0], text)
+
+
+def _is_said(text: str, sentence: str) -> bool:
+    """Are all words of the fact in the sentence, in this order?"""
+    said = iter(WORD.findall(sentence.lower()))
     return all(word in said for word in WORD.findall(text.lower()) if word not in FILLING)
 
 
