@@ -77,12 +77,14 @@ PYTHON = re.compile(r"python[\d.]*$")
 COMMANDS = ("gpudx ", "pip ")
 PIP_INSTALL = re.compile(r"pip install (?:'[^']+'|[\w.-]+)")
 RUNTIME_FRAME = re.compile(r"\[|__device_stub_|libcudart_static_|(?:cuda|hip)[A-Z]")  # in a stack: no code of the user's
+STACK = "its stack, "  # of no use where the user's line is shown
 OWN_FRAMES = "(libgpudx"  # our own frames in a stack
 MODULE = "<module>"  # no function: the top level of a Python file
 UNEXPLAINED, NO_CAUSE, NOT_ENDED = "unexplained", "NO CAUSE FOUND", "NOT ENDED"
 WORD = re.compile(r"[\w.]*\w")
 MADE_AT = re.compile(r"(?:(?<=\d) at|, from) (\S+:\d+)")  # in "launch 2 at main.c:7 started", "call 5 reads 20 bytes, from main.c:7"
-FILLING = {"the", "driver", "returned", "a", "an", "is"}  # "the driver returned CL_INVALID_VALUE" is "was refused with ..."
+OF_SIZE = re.compile(r" elements of \d+ bytes?$")  # said by the number of elements and the size of the buffer
+FILLING = {"the", "driver", "returned", "a", "an", "is", "that"}  # "the driver returned CL_INVALID_VALUE" is "was refused with ..."
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`0-9])")
 
 
@@ -344,9 +346,9 @@ def _facts(case: Case, best: Diagnosis | None, place: SourceLine | None, writer:
         told = most_telling(case) if only_read(case) else None
         texts = [_unsaid(one.text, _headline(case)) for one in told.evidence] if told else []
         texts += [f"{one.message} [{_id_and_line(one)}]" for one in chosen if one is not told]
-    said = [_headline(case), *([f"launched at {place.place} {place.function}"] if place else [])]
-    texts = [_without_line(text, said[-1]) for text in texts]
-    texts = [text for text in dict.fromkeys(texts) if text and not any(_is_said(text, one) for one in said)]
+    said = [" ".join(_sentences(_headline(case), writer)), *([f"launched at {place.place} {place.function}"] if place else [])]
+    texts = [one for one in texts if not (place and one.startswith(STACK))]
+    texts = [text for one in dict.fromkeys(texts) if (text := _new(_without_line(one, said[-1]), said))]
     made = [writer.wrapped(text, f"{INDENT}- ") for text in texts]
     if made and only_read(case):
         made[0] = _shortened(made[0], room.fact_lines, writer)  # the line of the log itself
@@ -363,10 +365,17 @@ def _without_line(text: str, shown: str) -> str:
     return MADE_AT.sub(lambda found: "" if found[1] in shown else found[0], text)
 
 
+def _new(text: str, said: Sequence[str]) -> str:
+    """The clauses of a fact that no sentence has; "" where there is none. Code in backquotes is not taken apart."""
+    parts = text.split("; ")
+    parts = parts if all(one.count("`") % 2 == 0 for one in parts) else [text]
+    return "; ".join(part for part in parts if not any(_is_said(part, one) for one in said))
+
+
 def _is_said(text: str, sentence: str) -> bool:
     """Are all words of the fact in the sentence, in this order?"""
     said = iter(WORD.findall(sentence.lower()))
-    return all(word in said for word in WORD.findall(text.lower()) if word not in FILLING)
+    return all(word in said for word in WORD.findall(OF_SIZE.sub("", text).lower()) if word not in FILLING)
 
 
 def _id_and_line(finding: Finding) -> str:
