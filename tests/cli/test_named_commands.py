@@ -25,7 +25,9 @@ ON_A_LINE = re.compile(r"^\s*(?:\$ |- run: |- )?(gpudx [a-z].*)$", re.MULTILINE)
 END = re.compile(r"\s--(?:\s|$)|\s[|&>#]|;|   ")  # of the words of gpudx itself
 OPTION = re.compile(r"--?[a-z][\w-]*")
 COMMANDS = make_app().commands
+ALONE = re.compile(r"`(--[a-z][\w-]*)[^`]*`")
 EVERYWHERE = {"-h", "--help"}
+OTHERS = ("--gpudx", "--test-threads", "--token")  # of pytest, of cargo, and of any program
 NO_COMMANDS = {"COMMAND", "--version", *EVERYWHERE}
 
 
@@ -53,7 +55,10 @@ def wrong(text: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages(page: Path) -> None:
-    assert list(wrong(page.read_text(encoding="utf-8"))) == []
+    text = page.read_text(encoding="utf-8")
+    assert list(wrong(text)) == []
+    every = {word for one in COMMANDS.values() for option in one.params if isinstance(option, click.Option) for word in option.opts}
+    assert [one for one in ALONE.findall(text) if one not in every and not one.startswith(OTHERS)] == []
 
 
 def test_messages_and_help() -> None:

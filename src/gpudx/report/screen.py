@@ -279,10 +279,13 @@ def ending(outcome: Outcome) -> str:
     """ "exit status 1 after 0.9 s", "SIGSEGV after 147 ms"."""
     if outcome.kind == "not started":
         return "not started" if outcome.duration_s else ""
-    word = {"signal": outcome.signal or "killed", "timeout": "timed out"}.get(
-        outcome.kind, f"exit status {outcome.exit_code or 0}"
-    )
-    return f"{word} after {duration(outcome.duration_s)}"
+    return f"{how_it_ended(outcome)} after {duration(outcome.duration_s)}"
+
+
+def how_it_ended(outcome: Outcome) -> str:
+    """ "exit status 1", "SIGSEGV", "timed out"."""
+    words = {"signal": outcome.signal or "killed", "timeout": "timed out"}
+    return words.get(outcome.kind, f"exit status {outcome.exit_code or 0}")
 
 
 def _headline(case: Case) -> str:
