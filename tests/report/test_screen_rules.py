@@ -163,12 +163,15 @@ def test_a_fact_that_the_headline_states_is_left_out() -> None:
         "buffer #1 has 4,000 bytes": False,
         "4,000 bytes were requested of buffer #1": True,  # the same words for something else
         "buffer #1 has 4,000 elements of 4 bytes": False,
+        "the read is in /srv/app/main.c:7": False,
+        "the read is in /srv/app/main.c:8": True,
         "that is buffer #1; nothing else has its size": "nothing else has its size",
         "`for (; buffer #1; ++i)` has 4,000 bytes": True,
         "clEnqueueReadBuffer returned CL_OUT_OF_RESOURCES": True,
         "buffer #1 has 400 bytes": True,
     }
-    summary = "clEnqueueReadBuffer was refused with CL_INVALID_VALUE: it requests 4,096 bytes of buffer #1, which has 4,000 bytes."
+    refused = "clEnqueueReadBuffer was refused with CL_INVALID_VALUE"
+    summary = f"{refused}: it requests 4,096 bytes of buffer #1, which has 4,000 bytes: a read, main.c:7."
     for fact, kept in facts.items():
         entry = replace(DIAGNOSIS, summary=summary, evidence=(Evidence(fact),))
         text = kept if isinstance(kept, str) else fact

@@ -84,7 +84,8 @@ UNEXPLAINED, NO_CAUSE, NOT_ENDED = "unexplained", "NO CAUSE FOUND", "NOT ENDED"
 WORD = re.compile(r"[\w.]*\w")
 MADE_AT = re.compile(r"(?:(?<=\d) at|, from) (\S+:\d+)")  # in "launch 2 at main.c:7 started", "call 5 reads 20 bytes, from main.c:7"
 OF_SIZE = re.compile(r" elements of \d+ bytes?$")  # said by the number of elements and the size of the buffer
-FILLING = {"the", "driver", "returned", "a", "an", "is", "that"}  # "the driver returned CL_INVALID_VALUE" is "was refused with ..."
+FOLDERS = re.compile(r"[^\s(`]*/(?=\S)")  # in front of a file's name
+FILLING = {"the", "driver", "returned", "a", "an", "is", "in", "that"}  # "the driver returned CL_INVALID_VALUE" is "was refused with ..."
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`0-9])")
 
 
@@ -377,8 +378,8 @@ def _new(text: str, said: Sequence[str]) -> str:
 
 def _is_said(text: str, sentence: str) -> bool:
     """Are all words of the fact in the sentence, in this order?"""
-    said = iter(WORD.findall(sentence.lower()))
-    return all(word in said for word in WORD.findall(OF_SIZE.sub("", text).lower()) if word not in FILLING)
+    said = iter(WORD.findall(FOLDERS.sub("", sentence.lower())))
+    return all(word in said for word in WORD.findall(FOLDERS.sub("", OF_SIZE.sub("", text).lower())) if word not in FILLING)
 
 
 def _id_and_line(finding: Finding) -> str:
