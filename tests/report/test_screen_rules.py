@@ -123,6 +123,7 @@ def test_missing_calls_are_said_first(outcome: Outcome) -> None:
 def test_words_are_wrapped_by_their_cells() -> None:
     assert wrapped("메모리 메모리", 10) == ["메모리", "메모리"] and cells("e\u0301x") == 2
     assert wrapped("a `gpudx run -- x` b", 8, "- ") == ["- a", "  `gpudx run -- x`", "  b"]
+    assert wrapped("of `x[i + 1]` and `y`", 14) == ["of `x[i + 1]`", "and `y`"] and len(wrapped(f"`{'word ' * 9}`", 20)) > 1
     assert wrapped("", 10) == [] and height(["a" * 11, ""], 10) == 3
 
 
