@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class _Asked:
         self.reader: Reader = module.reader() if hasattr(module, "reader") else module  # type: ignore[assignment]
         self.most: int = getattr(module, "MOST_READ", MOST_READ)
         self.left = self.most
-        self.marks = tuple(mark.encode() for mark in module.MARKS)
+        self.marks = _encoded(tuple(module.MARKS))
         self.silent = module.FORMAT == _program.FORMAT  # gathers, and reports nothing
         self.exact = not getattr(module, "ANY_CASE", False)
         # A line means the same to it, whatever came before.
@@ -249,6 +249,11 @@ class Scan:
             return event
         self._sites.add(site)
         return replace(event, context=context(near))
+
+
+@cache
+def _encoded(marks: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(mark.encode() for mark in marks)
 
 
 @lru_cache(maxsize=2)
