@@ -67,6 +67,7 @@ def test_other_code_gives_other_results(device: OpenCL, tmp_path: Path) -> None:
     file.write(replace(held, codes=(wrong,)), path)
     done = gpudx_(device, "replay", path)
     assert done.returncode == 1 and done.stdout.startswith("DIFFERS"), done.stdout + done.stderr
+    assert f"next: gpudx replay {path} --sanitize" in done.stdout
     assert "argument 0 (float* y): 64 of 4,096 elements differ" in done.stdout
     assert "every 64th element" in done.stdout
 
@@ -130,7 +131,7 @@ def test_instruments_look_at_a_replay(opencl: OpenCL, tmp_path: Path) -> None:
     path, _ = captured(opencl, tmp_path / "case", "wild", "wild")
     done = gpudx_(opencl, "replay", path, "--sanitize=bounds", "--case", tmp_path / "checked")
     assert "wild" in done.stderr and "argument 0" in done.stderr, done.stderr
-    assert "CONFIRMED" in done.stderr
+    assert "CONFIRMED" in done.stderr and "player" not in done.stderr, "next steps name what a user types"
 
 
 def test_what_a_capsule_holds(opencl: OpenCL, tmp_path: Path) -> None:
