@@ -55,7 +55,7 @@ def first_difference(
         got = [index for index in _unlike(one.before, other.before) if (kernel, number, index) not in fresh]
         left = _unlike(one.after, other.after)
         if got and not inputs:
-            inputs = f"{name} gets other data in {_arguments(got)}, and no launch before it made it: compare what the host passes and writes"
+            inputs = f"{name} gets other data in {_arguments(got)}, which no launch before it made: compare what the host passes and writes"
         if left and not got:
             began = [index for index in left if (kernel, number, index) in fresh]
             unset = f"; {_arguments(began)} held uninitialized memory before it, which stays where it writes nothing" if began else ""
