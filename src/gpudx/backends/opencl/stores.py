@@ -112,7 +112,9 @@ def _parts(body: list[str]) -> list[list[str]]:
 
 def _taken_by(part: list[str], held: set[str]) -> set[str] | None:
     """The names that hold a value that is computed from these after a statement; None where they may say where or how often."""
-    if part[0] in DECIDING or "?" in part or "return" in part or any(_may_say_where(part, at) for at, word in enumerate(part) if word in held):
+    if part[0] in DECIDING or {"?", "return"} & set(part):
+        return None
+    if any(_may_say_where(part, at) for at, word in enumerate(part) if word in held):
         return None
     assigned = next((at for at, word in enumerate(part) if word in ASSIGNING), None)
     if assigned is None or part[assigned] in ("++", "--"):
@@ -136,7 +138,9 @@ def _may_say_where(part: list[str], at: int) -> bool:
     if any(part[place] == "[" for place in opened):
         return True
     called = [part[place - 1] for place in opened if place and part[place] == "(" and WORD.fullmatch(part[place - 1])]
-    addressed = at > 0 and part[at - 1] == "&" and (at < 2 or not (WORD.fullmatch(part[at - 2]) or part[at - 2] in ")]" or part[at - 2][0].isdigit()))
+    before = part[at - 2] if at > 1 else ""
+    operand = WORD.fullmatch(before) is not None or before[:1].isdigit() or before in (")", "]")
+    addressed = at > 0 and part[at - 1] == "&" and not operand
     return addressed or not all(_is_of_values(one) for one in called)
 
 
