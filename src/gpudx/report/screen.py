@@ -74,6 +74,7 @@ WITH_LINES = "Build the program with -g to see the source line of the call here.
 INVESTIGATE = "`gpudx investigate`"  # of no use where the whole command follows
 SEVERAL = "Where several launches are named"  # of no use where one is
 PYTHON = re.compile(r"python[\d.]*$")
+OURS = re.compile(r"gpudx$")  # gpudx replay
 COMMANDS = ("gpudx ", "pip ")
 PIP_INSTALL = re.compile(r"pip install (?:'[^']+'|[\w.-]+)")
 RUNTIME_FRAME = re.compile(r"\[|__device_stub_|libcudart_static_|(?:cuda|hip)[A-Z]")  # in a stack: no code of the user's
@@ -431,6 +432,10 @@ def _steps_of_logs(case: Case) -> list[str]:
     return list(steps) or ([] if case.kernels else [more])
 
 
+def _program_is(case: Case, kind: re.Pattern[str]) -> bool:
+    return bool(case.command) and bool(kind.match(os.path.basename(case.command[0])))
+
+
 def _has_stack(best: Diagnosis, case: Case) -> bool:
     """Would --stacks show where the call was made? It notes calls that work on memory, and calls that fail."""
     return best.guilty is not None or not case.outcome.passed
@@ -439,7 +444,9 @@ def _has_stack(best: Diagnosis, case: Case) -> bool:
 def _with_lines(case: Case, best: Diagnosis) -> str:
     """The command that shows the line of a call that a wrapper made, an interpreter or a header of the system, or whose caller is only
     recorded on request; "" where it would not."""
-    python = bool(case.command) and bool(PYTHON.match(os.path.basename(case.command[0])))
+    python = _program_is(case, PYTHON)
+    if _program_is(case, OURS):  # a replay: no line of the program is in it
+        return ""
     ways, guilty = _ways(case, best), best.guilty
     change = best.root or guilty
     unseen = guilty is not None and guilty.api != "opencl" and guilty.launch is not None and not (change and change.host_stack)
@@ -468,7 +475,7 @@ def _frames(best: Diagnosis) -> str:
 
 def _needs_debug_info(best: Diagnosis, case: Case) -> bool:
     """Would -g show the line? The caller is recorded, as of each call of OpenCL, and is the program unless that is an interpreter."""
-    interpreted = bool(case.command) and bool(PYTHON.match(os.path.basename(case.command[0])))
+    interpreted = _program_is(case, PYTHON) or _program_is(case, OURS)
     guilty, change = best.guilty, best.root or best.guilty
     recorded = guilty is not None and (guilty.api == "opencl" or (change is not None and bool(change.host_stack)))
     return recorded and guilty is not None and not guilty.source and not interpreted
