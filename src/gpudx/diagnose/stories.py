@@ -20,6 +20,9 @@ from gpudx.evidence.reading import Event, Log, Told
 from gpudx.evidence.sources import tile_builds
 from gpudx.model import DeviceFault, Severity
 
+# Ranks that wait for one that failed say so only when their watchdog runs out: 10 and 30 minutes are usual, and some set hours.
+APART_RANKS_S = 3 * 3600.0
+RANK_IN_NAME = re.compile(r"rank[-_.]?(\d+)", re.IGNORECASE)
 APART_S = 600.0  # comparable stamps that are farther apart than this tell of two failures
 ENDS = ("host-abort", "host-crash", "test-process-died")  # endings of whole processes
 # An exception that nobody could name may be any of these.
@@ -79,7 +82,18 @@ def _together(one: Log, other: Log) -> bool:
     first, second = _span(one), _span(other)
     if first is None or second is None or first[0] != second[0]:
         return True  # nothing speaks against it
-    return max(first[1], second[1]) - min(first[2], second[2]) <= APART_S
+    ranks = [_ranks_of(log) for log in (one, other)]
+    apart = APART_RANKS_S if all(ranks) and ranks[0] != ranks[1] else APART_S
+    return max(first[1], second[1]) - min(first[2], second[2]) <= apart
+
+
+def rank_of(event: Event, log: str) -> str:
+    """The rank that a line names, or else the name of its log; "" where neither does."""
+    return dict(event.context).get("rank", "") or next(iter(RANK_IN_NAME.findall(log)), "")
+
+
+def _ranks_of(log: Log) -> set[str]:
+    return {rank for one in log.told if (rank := rank_of(one.event, log.name))}
 
 
 def _span(log: Log) -> tuple[str, float, float] | None:
@@ -219,6 +233,9 @@ def may_be_same(first: Event, second: Event) -> bool:
         return False
     ranks = {dict(event.context).get("rank") for event in (first, second)} - {None}
     if len(ranks) > 1:
+        return False
+    processes = {dict(event.context).get("process") for event in (first, second)} - {None}
+    if len(processes) > 1 and len(places) < 2:
         return False
     names = [kernels_of(event) for event in (first, second)]
     kinds = [set(event.causes) & (NAMED | {UNNAMED}) for event in (first, second)]

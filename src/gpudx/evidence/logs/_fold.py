@@ -29,6 +29,7 @@ class Told:
     event: Event
     count: int = 1
     last: int = 0  # line
+    ranks: tuple[str, ...] = ()  # that tell of it, in order
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,9 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
         known = sites.get(event.site)
         if known is not None:
             known.count, known.last = known.count + 1, event.line
+            known.ranks = _once((*known.ranks, *_rank(event)))
         elif len(sites) < MOST_SITES:
-            sites[event.site] = Told(event, last=event.line)
+            sites[event.site] = Told(event, last=event.line, ranks=_rank(event))
         else:
             left_out += 1
     for site, more in scan.repeats.items():
@@ -78,6 +80,10 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
         _once(scan.all("commands")),
         next(iter(scan.all("systems")), ""),
     )
+
+
+def _rank(event: Event) -> tuple[str, ...]:
+    return tuple(value for name, value in event.context if name == "rank")
 
 
 def _said_again(told: list[Told]) -> list[Told]:

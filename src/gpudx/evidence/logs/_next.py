@@ -12,6 +12,9 @@ APP = "./app"
 SERIALISE = f"gpudx run --serialise --stacks -- {APP}"
 SANITIZE = f"gpudx run --sanitize --stacks -- {APP}"
 RECORD = f"gpudx run --stacks -- {APP}"
+RACES, UNINITIALIZED, BARRIERS = (
+    SANITIZE.replace("--sanitize", f"--sanitize={tool}") for tool in ("racecheck", "initcheck", "synccheck")
+)
 DUMP = f"gpudx run --dump --stacks -- {APP}"
 HANG = f"gpudx run --dump --timeout 120s -- {APP}"
 INVESTIGATE = f"gpudx investigate -- {APP}"
@@ -37,7 +40,11 @@ OWN = {
     "level-zero": f"ZE_ENABLE_VALIDATION_LAYER=1 ZE_ENABLE_PARAMETER_VALIDATION=1 {APP}",
     "sycl": f"SYCL_UR_TRACE=2 {APP}",
     "direct3d": f"PROTON_LOG=1 {APP}",
+    "browser": "chrome://gpu",  # what people paste below its headline "Log Messages"
     "opengl": DMESG,
+    # Mesa, docs/envvars.rst: dumps what ran when the device hung, and where it faulted.
+    "radv": f"RADV_DEBUG=hang {APP}",
+    "radeonsi": f"AMD_DEBUG=check_vm {APP}",
     ACCELERATOR: DMESG,
 }
 # compute-sanitizer and CUDA_LAUNCH_BLOCKING exist on Windows, too.
@@ -45,6 +52,7 @@ WINDOWS_CUDA = {
     SERIALISE: f"CUDA_LAUNCH_BLOCKING=1 {APP}",
     SANITIZE: f"compute-sanitizer {APP}",
     RECORD: f"compute-sanitizer --report-api-errors all {APP}",
+    **{step: f"compute-sanitizer --tool {step.split('=')[1].split()[0]} {APP}" for step in (RACES, UNINITIALIZED, BARRIERS)},
     DUMP: f"compute-sanitizer {APP}",
     INVESTIGATE: f"compute-sanitizer {APP}",
     DOCTOR: "nvidia-smi -q",
@@ -67,9 +75,11 @@ def driver(name: str, cause: str) -> str:
 
 def fit(step: str, command: str = "", system: str = "", api: str = "") -> str:
     """A next step for this program, system and interface; "" where none is known."""
+    if api == "browser":
+        return OWN[api]
     if system == "android":
         return step if not step or step.startswith("adb ") else ANDROID
-    if api in OWN and step.startswith("gpudx " if api == ACCELERATOR else "gpudx run"):
+    if api in OWN and step.startswith("gpudx " if api == ACCELERATOR else ("gpudx run", "AMD_SERIALIZE_")):
         step = OWN[api] if system != "windows" or api != "direct3d" else SYSTEM_EVENTS
     if system == "windows":
         return _on_windows(step, command or "app.exe", api)

@@ -77,6 +77,9 @@ MARKS = (
     "amdkmdag",
     "livekernelevent",
     "the cs has",
+    "execbuf",
+    "submit failed",
+    "submit batchbuffer",
     "context is lost",
     "bad_tsg",
     "external instance reference",
@@ -108,6 +111,8 @@ _LOST = re.compile(
     r"|GPU process (?:exited|crashed|was)"
     r"|command buffer (?:was aborted|exited with error|execution (?:failed|error))"
     r"|external Instance reference no longer exists"  # Dawn, of a device that is gone
+    # EIO, EDEADLK, ECANCELED of a submission (Linux, i915, msm, amdgpu): the driver takes no more work of a context that hung or faulted.
+    r"|(?:execbuf\w*|submit(?: batchbuffer)?)\b.{0,30}\b(?:failed|failure)?\b.{0,12}(?:Input/output error|Resource deadlock|Operation canceled)"
     r"|HW Exception by GPU|HSA_AMD_GPU_HW_EXCEPTION_EVENT",
     re.IGNORECASE,
 )
@@ -117,6 +122,13 @@ _REASON = re.compile(
 APIS = tuple(
     (api, re.compile(pattern, re.IGNORECASE))
     for api, pattern in (
+        ("browser", r"\bUncaught\b|\bin promise\b|DOMException|\.m?js:\d|WebGL|\bchrom(?:e|ium)\b|\bfirefox\b"),
+        ("radv", r"\bradv"),
+        ("radeonsi", r"\bradeonsi\b"),
+        ("vulkan", r"VK_ERROR|MESA-INTEL|INTEL-MESA|\bTU: |\bzink\b"),
+        ("opengl", r"\b(?:iris|crocus|i965): |^amdgpu: "),
+        ("level-zero", r"level_zero|\bZE_RESULT_"),
+        ("sycl", r"\b(?:UR_RESULT|PI_ERROR)_"),
         ("metal", r"\bMTL|Metal\b|kIOGPU|kIOAccel|command buffer"),
         ("direct3d", r"DXGI|D3D|Direct3D"),
         ("webgpu", r"wgpu|WebGPU|Dawn|external Instance|Parent device|GPUDevice"),

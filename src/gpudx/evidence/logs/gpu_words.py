@@ -464,7 +464,8 @@ def read(near: Near) -> Iterator[Event]:
         sure=False,
         warning=unrecognised.is_calm(text)
         or bool(_TOOL.match(text))
-        or (kind.kind in LOOKED_FOR and (_is_warning(text) or _found_later(text, near) or no_device.goes_on(text))),
+        or (kind.role == "refusal" and _is_warning(text))
+        or (kind.kind in LOOKED_FOR and (_found_later(text, near) or no_device.goes_on(text))),
     )
 
 
