@@ -38,6 +38,7 @@ _LOOKED = (
         re.compile(
             r"\[?\b(?:global_)?[Rr]ank(?:[ =:]{0,2}|: {1,8})(\d+)\b|\[\d+,(\d+)\]<std(?:err|out)>|\bworker[ =:]rank[ =:](\d+)"
             r"|^\[default(\d+)\]:|^\[(\d+)\]<std(?:err|out)>:|\bsrun: error: \S+ task (\d+):"
+            r"|\brank +: (\d+) \(local_rank|\blocal_rank: (\d+) \(pid"
         ),
     ),
     # SGLang prefixes the first line of a traceback only, and GROMACS names the rank in the head of its report.
@@ -64,8 +65,10 @@ _LOOKED = (
         AFTER,
         ("device", "cuda:", "gpu", "node-"),
         re.compile(
-            r"\bcurrent device: (\d+)|\bcuda:(\d+)\b|(?-i:\bGPU ?#?|\bGpu |\bgpu[ :#=]+)(0|[1-9]\d{0,2})\b(?!: [A-Z]\w+ )|\bgpu(\d{1,2})[:\])]"
-            r"|\bdevice[ =:#]+(\d+)\b(?!:[0-9a-f]{2}:)(?!(?:: |, name|\) ?: )['\"]?[A-Z])|\bgpu id[ =:]+(\d+)|\bon device ['\"]([^'\"]{3,60})['\"]"
+            r"\bcurrent device: (\d+)|\bcuda:(\d+)\b"
+            r"|(?-i:\bGPU ?#?|\bGpu |\bgpu[ :#=]+)(0|[1-9]\d{0,2})\b(?!: [A-Z]\w+ )|\bgpu(\d{1,2})[:\])]"
+            r"|\bdevice[ =:#]+(\d+)\b(?!:[0-9a-f]{2}:)(?!(?:: |, name|\) ?: )['\"]?[A-Z])"
+            r"|\bgpu id[ =:]+(\d+)|\bon device ['\"]([^'\"]{3,60})['\"]"
             r"|\bdevice name\s*[:=]\s*(\S.{2,60}?)\s*$",
             re.IGNORECASE,
         ),
@@ -74,12 +77,13 @@ _LOOKED = (
         "operation",
         8,
         AFTER,
-        ("op", "aten::", "node", "forward", "hlo", "name:", "ggml_", "type_", "ne="),
+        ("op", "aten::", "node", "forward", "hlo", "name:", "ggml_", "layer", "type_", "ne="),
         re.compile(
             r"compute_forward: (\w+) failed|\b(?:op|operation|operator|OpType)(?:\s*[=:]\s*['\"`]?|\s+['\"`])((?:aten::)?[A-Za-z_]\w{2,60})"
             r"|\b(aten::\w+)|while running (\w{2,40}) node|\b[Oo]perator (?:< )?(\w+(?:::\w+)?)(?: >|:)"
             r"|\{\{(?:function_)?node ([\w/.:-]+)\}\}|\b[Nn]ode[ =:]+['\"]([\w/.:-]{3,80})['\"]"
             r"|\b(?i:hlo)[_ ](?:op|instruction)[ =:]+['\"%]*([\w.-]+)|\bname:['\"]([\w/.:-]{3,80})['\"]"
+            r"|\b(?:in|of|at) layer ['\"]?(/?\w[\w./:-]{2,80}\w)"
             r"|\b(ggml_(?:sycl|cuda|hip|vk|metal|opencl|cann)_(?:op_|flash_|mul_)\w+)|^\s*([A-Z][A-Z0-9_]{2,40})\((?:\w+=[^=()]{1,40},)\w+="
         ),
     ),
@@ -142,7 +146,9 @@ def context(near: Near) -> Context:
 
 def rank_in(raw: bytes) -> str:
     """The rank that a line itself names."""
-    found = _LOOKED[0].pattern.search(raw[:2000].decode("utf-8", "replace")) if b"ank" in raw or b"<std" in raw or b"[default" in raw else None
+    if not any(word in raw for word in (b"ank", b"<std", b"[default")):
+        return ""
+    found = _LOOKED[0].pattern.search(raw[:2000].decode("utf-8", "replace"))
     return next(filter(None, found.groups())) if found else ""
 
 

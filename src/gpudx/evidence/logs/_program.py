@@ -70,6 +70,7 @@ MARKS = (
     "F/libc",
     "libc    ",
     "Adreno-GSL",
+    "kgsl",
     "/vendor/lib",
     "/Users/",
     "macOS",
@@ -96,7 +97,7 @@ SYSTEMS = (
         "android",
         re.compile(
             r"^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +\d+ +\d+ [VDIWEF] |^[VDIWEF]/[\w.-]+ *\( *\d+\): |AndroidRuntime|/data/app/|\bF DEBUG\b"
-            r"|F/libc|libc {4}|Adreno-GSL|/vendor/lib|com\.android|\bI/tflite"
+            r"|F/libc|libc {4}|Adreno-GSL|\bkgsl\b|/vendor/lib|com\.android|\bI/tflite"
         ),
     ),
     ("windows", re.compile(r"\b[A-Za-z]:\\|\.exe\b|nvlddmkm|DXGI|\(Win32\)|\bWindows (?:10|11|Server)|\.dll\b"
@@ -168,7 +169,9 @@ NOT_PROGRAMS = re.compile(
     r"|gcc|g\+\+|clinfo|nvidia-smi|rocminfo|uname|echo|docker|apt\S*|sudo|journalctl|lspci|modprobe|bash|sh|wget"
     r"|curl)$"
 )
-WRAPPERS = ("compute-sanitizer", "cuda-memcheck", "cuda-gdb", "oclgrind", "rocgdb", "gdb", "strace", "valgrind", "time", "timeout", "nsys", "sudo")
+WRAPPERS = (
+    "compute-sanitizer", "cuda-memcheck", "cuda-gdb", "oclgrind", "rocgdb", "gdb", "strace", "valgrind", "time", "timeout", "nsys", "sudo",
+)  # fmt: skip
 _TAIL = re.compile(r"\s+(?:2?>&1|2?>{1,2}\s*\S+|\|\|?.*|&&.*|;.*|&)\s*$")
 
 
@@ -252,8 +255,9 @@ def command_in(text: str) -> str:
     """The program that a line says was started, with its arguments; "" where there is none."""
     found = _PROMPT.search(text) or _STARTED.search(text) or _RUNNER.search(text)
     bare = _without_tail(text) if found is None else ""
-    if found is None and (script := _SCRIPT.search(bare) or _PROGRAM.search(bare) or _OPTIONS.search(bare)) and _are_arguments(script["rest"].split()):
-        found = script
+    pasted = _SCRIPT.search(bare) or _PROGRAM.search(bare) or _OPTIONS.search(bare)
+    if found is None and pasted and _are_arguments(pasted["rest"].split()):
+        found = pasted
     if found is None:
         return ""
     command = _without_tail(_unwrapped(found["command"].strip()))

@@ -52,7 +52,8 @@ _ARGUMENT = re.compile(
     r"Arg(\d+): *([^=\n]{0,200}?) *= ?(?:ptr:(0x[0-9a-fA-F]+|\(nil\))(?: obj:\[(0x[0-9a-fA-F]+)-(0x[0-9a-fA-F]+)\])?|val:(-?[\w.+-]{1,40}))"
 )
 _CALLED = re.compile(
-    r"(?<!hipExtModule)LaunchKernel\w* *\( (?:0x\w+, \{(\d+),(\d+),(\d+)\}, \{(\d+),(\d+),(\d+)\}|0x\w+, (\d+), (\d+), (\d+), (\d+), (\d+), (\d+),)"
+    r"(?<!hipExtModule)LaunchKernel\w* *\( (?:0x\w+, \{(\d+),(\d+),(\d+)\}, \{(\d+),(\d+),(\d+)\}"
+    r"|0x\w+, (\d+), (\d+), (\d+), (\d+), (\d+), (\d+),)"
 )
 _GRID = re.compile(r"grid=\[(\d+), (\d+), (\d+)\], workgroup=\[(\d+), (\d+), (\d+)\]")
 _FAULT = re.compile(r"(?:on address|faulting addr:) (0x[0-9a-fA-F]+|\(nil\))")

@@ -23,9 +23,9 @@ _CLIENT = re.compile(r"client ID: (\w+)")
 _WRITE = re.compile(r"\bRW: 0x(\d)")
 _RING = re.compile(r"ring (([a-z]+)\S*) timeout")
 RINGS = {"gfx": "graphics", "comp": "compute", "sdma": "copies"}
-# Threads that submit work of Mesa's OpenGL and OpenCL drivers are named so (winsys/amdgpu); ROCm's programs have addresses of the host.
+# Threads that submit work of Mesa's OpenGL and OpenCL drivers are named so (winsys/amdgpu).
 _MESA_THREAD = re.compile(r"thread \S+:cs\d")
-MESA = 1 << 47
+MESA = 0x80  # the terabyte in which Mesa's drivers begin to give addresses on AMD devices
 COMMAND = ("CPF", "CPC", "CPG")
 MOST_LINES = 12
 
@@ -55,7 +55,7 @@ def _fault(text: str, below: list[str]) -> Event:
     by = "The command processor" if name in COMMAND else "A kernel" if name else "The device"
     does = "wrote" if write and write[1] == "1" else "read" if write else "accessed"
     said = f"{by} {does} memory that is not mapped"
-    api = "radeonsi" if any(map(_MESA_THREAD.search, below)) else "radv" if value and value >= MESA else ""
+    api = "radeonsi" if any(map(_MESA_THREAD.search, below)) else "radv" if value and value >> 40 == MESA else ""
     doubt = (
         "queues, packets or firmware are more likely than any kernel"
         if name in COMMAND

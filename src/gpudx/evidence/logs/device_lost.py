@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpudx.evidence.logs import _next
+from gpudx.evidence.logs import _next, kernel_modules
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
@@ -112,7 +112,8 @@ _LOST = re.compile(
     r"|command buffer (?:was aborted|exited with error|execution (?:failed|error))"
     r"|external Instance reference no longer exists"  # Dawn, of a device that is gone
     # EIO, EDEADLK, ECANCELED of a submission (Linux, i915, msm, amdgpu): the driver takes no more work of a context that hung or faulted.
-    r"|(?:execbuf\w*|submit(?: batchbuffer)?)\b.{0,30}\b(?:failed|failure)?\b.{0,12}(?:Input/output error|Resource deadlock|Operation canceled)"
+    r"|(?:execbuf\w*|submit(?: batchbuffer)?)\b.{0,30}\b(?:failed|failure)?\b.{0,12}"
+    r"(?:Input/output error|Resource deadlock|Operation canceled)"
     r"|HW Exception by GPU|HSA_AMD_GPU_HW_EXCEPTION_EVENT",
     re.IGNORECASE,
 )
@@ -122,7 +123,7 @@ _REASON = re.compile(
 APIS = tuple(
     (api, re.compile(pattern, re.IGNORECASE))
     for api, pattern in (
-        ("browser", r"\bUncaught\b|\bin promise\b|DOMException|\.m?js:\d|WebGL|\bchrom(?:e|ium)\b|\bfirefox\b"),
+        ("browser", r"\bUncaught\b|\bin promise\b|DOMException|\.m?js:\d|WebGL|\bchrom(?:e|ium)\b|\bfirefox\b|GPU process"),
         ("radv", r"\bradv"),
         ("radeonsi", r"\bradeonsi\b"),
         ("vulkan", r"VK_ERROR|MESA-INTEL|INTEL-MESA|\bTU: |\bzink\b"),
@@ -153,7 +154,7 @@ def read(near: Near) -> Iterator[Event]:
     if _ENTRY.match(text) and any(map(_STOPPED.search, near.after(8))):
         return  # the entry's own text says more
     local = bool(_DISPLAY.search(text)) and any(one in text for one in LOCAL)
-    if not (local or _LOST.search(text)) or _NOT_LOST.search(text) or codelike(text):
+    if not (local or _LOST.search(text)) or _NOT_LOST.search(text) or codelike(text) or kernel_modules.names_work(near):
         return
     hung = bool(_HUNG.search(text))
     found = _REASON.search(text)

@@ -47,7 +47,7 @@ MARKS = (
 )
 _COMGR = re.compile(r"comgr status|AMD_COMGR_", re.IGNORECASE)  # its numbers are its own
 _NUMBER = re.compile(rf"(?:(?<![A-Za-z])hip[A-Z]\w+|\bHIP\b)[^\n]{{0,60}}?(?:error|failed|returned|code|{FAILS})\D{{0,12}}(\d{{1,3}})\b"
-                     r"|hipError_t\W{1,3}(\d{1,3})\b|\bcode = HIP:(\d{1,4})\b", re.IGNORECASE)
+                     r"|hipError_t\W{1,3}(\d{1,3})\b|(?-i:\bhip[A-Z]\w{3,})\(\): (\d{1,3})\b|\bcode = HIP:(\d{1,4})\b", re.IGNORECASE)
 _COMPILED = re.compile(r"HIPRTC_ERROR_COMPILATION|build failed|compil\w+ failed|COMGR_ACTION_COMPILE|comgr status", re.IGNORECASE)
 _MIOPEN = re.compile(r"MIOpen(?:\(HIP\))?:? Error:?\s*(?:\[[^\]]*\]\s*)?(.+)")
 

@@ -84,6 +84,7 @@ MARKS = (
     "vulkan loader",
     "vkcreateinstance",
     "insufficient",
+    "unavailable for ",
     "secondary gpu",
     "linked against",
     "compiled against",
@@ -164,7 +165,8 @@ _PATTERNS = (
     (rf"\b{_GPU}\b.{{0,30}}\bdisabled \((?:no|failed|unable|not|cannot|could)\b[^()]{{0,60}}\)", "The program continues without a device"),
     (r"no healthy devices|cannot allocate unhealthy devices", "The scheduler has no healthy device"),
     (
-        r"Insufficient (?:nvidia|amd|gpu)\S*gpu|nvidia\.com/gpu.{0,40}(?:insufficient|unavailable)|No GPU resources?",
+        r"Insufficient (?:nvidia|amd|gpu)\S*gpu|nvidia\.com/gpu.{0,40}(?:insufficient|unavailable)"
+        r"|unavailable for (?:nvidia|amd)\.com/gpu|No GPU resources?",
         "The scheduler has no free GPU",
     ),
     (r"gres/gpu count .{0,30}lower than", "A node has fewer GPUs than the scheduler expects"),
