@@ -67,7 +67,8 @@ _FIRST_PERSON = re.compile(
     r"|我(?:认为|觉得|的)|と思い|creo que",
 )
 _SUBJECT = re.compile(r"^\W*(?:title|subject|제목|标题|標題|件名|タイトル|t[íi]tulo|asunto)\s*[:：]", re.IGNORECASE)
-_RIGHT_KERNEL = re.compile(r"\bkernels?\b.{0,20}\b(?:is|are|itself is|must be)\b.{0,12}\b(?:correct|right|fine|ok)\b", re.IGNORECASE)
+_RIGHT_KERNEL = re.compile(r"\bkernels?(?: itself| code)? (?:is|are|must be)\b.{0,12}\b(?:correct|right|fine|ok)\b"
+    r"|\b(?:cannot|can not|can't|never) (?:be|go|read|write|access)\b.{0,12}\b(?:out[- ]of[- ]bounds|outside|past)", re.IGNORECASE)
 # What can happen only after work has begun.
 _RAN = re.compile(
     r"\brace(?: condition)?\b|\bdeadlock"
@@ -146,12 +147,18 @@ _CALL = re.compile(r"\b((?:cuda|hip)[A-Z]\w+|cu[A-Z]\w+|cl[A-Z]\w+)\b")
 _FREE = re.compile(r"it asked for ([\d.]+) ([KMGT]?i?B); ([\d.]+) ([KMGT]?i?B) were free")
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 INT_LIMIT = 1 << 31
+COMMAND, UNKNOWN = "the exact command that fails", "./app"
+_SOMETIMES = re.compile(
+    r"\b(?:sometimes|flaky|intermittent\w*|random(?:ly)?)\b|\b\d[\d,]* (?:of|out of|in|/) \d[\d,]* (?:runs|times)|有时|偶尔|가끔|時々|a veces",
+    re.IGNORECASE,
+)
+_WRITES = re.compile(r"sudo cp |.* > \S+$")
 # What a reader of the report needs, and how it is recognised in the text.
 NEEDED = (
     (
-        "the exact command that fails",
+        COMMAND,
         re.compile(
-            r"^\s*(?:\$|>|PS [A-Z]:|#)\s*\S|command(?: line)?\s*[:=]|\bpython3? \S+\.py|\./\w+",
+            r"^\s*(?:\$|>|PS [A-Z]:|#)\s*\S|command(?: line)?\s*[:=]|`[\w./\\-]+(?: [^`\s]+)* -[^`]+`|\bpython3? \S+\.py|\./\w+",
             re.MULTILINE | re.IGNORECASE,
         ),
     ),
@@ -512,8 +519,10 @@ def _asked(report: Report, explained: Explained) -> Iterator[str]:
     named = {found for entry in explained.diagnosis[:1] for found in entry.findings}
     standing = sorted((one for one in understood if one.severity != "info"), key=lambda one: one.fingerprint not in named)
     step = next((one.written.next for one in standing if one.written and one.written.next), "")
+    if _SOMETIMES.search(report.text):
+        step = step.replace("gpudx run --stacks", "gpudx flake")
     if step:
-        yield f"the output of `{step}`"
+        yield f"the file that `{step}` writes" if _WRITES.match(step) else f"the output of `{step}`"
     if crashed := _crashed_in(explained):
         yield f"the arguments of the {crashed} call that crashed; the calls that returned before it are not that one"
     if number := next((found[1] for one in understood for fact in _decoded(one) if (found := _NUMBER.search(fact))), ""):
@@ -530,7 +539,7 @@ def _asked(report: Report, explained: Explained) -> Iterator[str]:
         yield f"the dimensions that {model[0]} contains, and the sizes of the buffers that the program allocated"
     yield from _unexplained_test(report, understood)
     for what, pattern in NEEDED:
-        if not pattern.search(report.text):
+        if not pattern.search(report.text) and not (what == COMMAND and step.startswith("gpudx ") and UNKNOWN not in step):
             yield what
 
 

@@ -112,7 +112,7 @@ _PROMPT = re.compile(
 _STARTED = re.compile(
     r"(?:Running `|Test command: ?|executed command: ?|Command line: ?|\bCommand\W{0,3}: ?`|^(?!\+\+\+ [ab]/)\++ |Executing(?: command)?: "
     rf"?|(?:{RUNS})[^`\n]{{0,24}}`(?=python|\./|mpi|srun)|\b(?:[Ss]tart|[Ll]aunch|[Rr]unn|[Ee]xecut)ing:? (?=\.{{0,2}}/|python3? |mpi\w+ )"
-    r"|offending task: \S+ \((?=\S*/))(?P<command>[^`]{2,400}?)`?\)?$"
+    r"|offending task: \S+ \((?=\S*/))(?P<command>[^`]{2,400}?)(?:`|\)?$)"
 )
 # A launcher's own messages begin with its name, too: "mpirun noticed that process rank 5 ...".
 _RUNNER = re.compile(r"^\s*(?P<command>(?:srun|mpirun|mpiexec|torchrun|deepspeed|accelerate launch) (?=-|\S*[./=]|python).{2,400})")

@@ -292,7 +292,7 @@ _FINE = re.compile(
     r"loaded .{0,60}from new location|Finished loading|supports|initialized|\benabled\b|timeout=\d+"
     r"|timeouts?: \d+ ?ms|timeout from \d+|optional "
     r".{0,40}not available|succeed|\bno errors?\b|error_inject"
-    r"|Dumping IP State|coredump file has been created|Check your /sys|hangcheck timer|loading NVIDIA UNIX"
+    r"|Process information:|Dumping IP State|coredump file has been created|Check your /sys|hangcheck timer|loading NVIDIA UNIX"
     r"|module verification|taints "
     r"kernel|watchdog: .*enabled|reset succeeded|Cannot find any crtc or sizes",
     re.IGNORECASE,

@@ -318,7 +318,7 @@ def _in_words(near: Near) -> Iterator[Event]:
     elif found := _ANY.search(near.text):
         name = next(filter(None, found.groups())).strip()
         said = f"A test failed because {name} was false." if found["c"] else f"The test {name} failed."
-        yield _event("test-failed", said, name)
+        yield _event("test-failed", "A test failed." if name.lower() in ("test", "tests") else said, name)
     elif (found := _COUNTED.search(near.text)) and (found[1] or found[4] or found[5] or int(found[2][:9]) < int(found[3][:9])):
         many = found[1] or found[4] or found[5]
         said = f"{many} {'test' if many == '1' else 'tests'} failed." if many else f"{found[2]} of {found[3]} tests passed."
