@@ -205,3 +205,73 @@ def test_a_process_of_another_number_is_another_program() -> None:
     app = "pid 100: " + ERROR
     assert sum(one.severity == "error" for one in joined(app=app, dmesg=xid.format(100)).findings) == 1
     assert sum(one.severity == "error" for one in joined(app=app, dmesg=xid.format(777)).findings) == 2
+
+
+def test_a_device_that_failed_explains_the_network_of_other_ranks() -> None:
+    network = "NCCL WARN NET/IB : Got completion from peer 10.0.0.7 with status=12 opcode=129 len=0 vendor err 129\n"
+    ecc = "CUDA error: uncorrectable ECC error encountered\n"
+    told = joined(rank0=network, rank5=ecc)
+    assert [one.id for one in told.findings if one.severity == "error"] == ["log-eccuncorrectable"]
+    # Its own network failed first.
+    assert [one.id for one in joined(rank5=network + ecc).findings if one.severity == "error"] == ["log-nccl-warning"]
+    assert [one.id for one in joined(rank0=network).findings if one.severity == "error"] == ["log-nccl-warning"]
+
+
+ABORT = ":0:rocdevice.cpp :26: 3us: [pid:7 tid:0x7f] Queue aborting with error : HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: x\n"
+
+
+def test_the_only_launch_that_may_have_been_running() -> None:
+    (entry,) = explained(ARGUMENTS + ABORT).diagnosis
+    assert entry.cause == "out-of-bounds-access" and entry.summary.startswith("The kernel fold(float*, int) used an invalid address")
+    other = ARGUMENTS.replace("fold(", "scan(")
+    assert "The kernel" not in explained(other + ARGUMENTS + ABORT).diagnosis[0].summary
+
+
+def test_a_status_that_programs_expect_is_no_failure() -> None:
+    ready = ":3:hip_stream.cpp :300 : 3us: [pid:7 tid:0x7f] hipStreamQuery: Returned hipErrorNotReady : \n"
+    assert not [one for one in findings(ARGUMENTS + ready) if one.severity != "info"]
+
+
+STATUSES = {
+    "cuStreamSynchronize(): 700\nDevice #2: Kernel crashed\n": "device-error-reported",
+    "hipStreamSynchronize(): 719\n": "device-error-reported",
+    "hsa_signal_wait failed: HSA_STATUS_ERROR_MEMORY_FAULT\n": "device-error-reported",
+    "i915 0000:00:02.0: [drm] Resetting rcs0 for preemption time out\n": "hang",
+    "drm_i915_gem_execbuffer2 failed: Input/output error\n": "device-error-reported",
+    "GPUValidationError: Buffer size 65537 is greater than the maximum binding size 65536\n": "failed-call",
+    "thread 'main' panicked at 'wgpu error: Validation Error: In a pass: size 70000 exceeds limit 65535'\n": "failed-call",
+    "ERROR: Build program failure<source>:31:10: error: call to 'f' is ambiguous\n": "kernel-does-not-build",
+    "a_test.cpp:7: FAILED:\n  REQUIRE( hipDeviceSynchronize() == hipSuccess )\nwith expansion:\n  719 == 0\n": "device-error-reported",
+}
+
+
+@pytest.mark.parametrize("text", STATUSES)
+def test_statuses_of_programs_that_nobody_lists(text: str) -> None:
+    assert explained(text).diagnosis[0].cause == STATUSES[text]
+
+
+QUIET = (
+    "cuStreamSynchronize(): 0\nDevice #2: NVIDIA T4\n",
+    "GPU 오류가 나지 않습니다. 커널 실행 시간은 3 ms 입니다.\n",
+    "没有任何错误，GPU 运行正常。\n",
+    "GPU のエラーはありません。\n",
+    "--- PASS: TestFold (0.02s)\n",
+    "return HSA_STATUS_ERROR_MEMORY_FAULT;\n",
+)
+
+
+@pytest.mark.parametrize("text", QUIET)
+def test_what_reports_no_failure_is_not_accused(text: str) -> None:
+    assert not [one for one in findings(text) if one.severity in ("error", "warning")]
+
+
+def test_the_caller_of_a_copy_that_address_sanitizer_stopped() -> None:
+    text = """==4==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000114 at pc 0x4f bp 0x7ffe sp 0x7ffe
+READ of size 4096 at 0x602000000114 thread T0
+    #0 0x4f in __asan_memcpy
+    #1 0x7f in clEnqueueWriteBuffer
+    #2 0x52 in upload /w/main.c:88
+"""
+    (entry,) = explained(text).diagnosis
+    assert entry.cause == "copy-range" and "clEnqueueWriteBuffer made a bad read of 4096 bytes at w/main.c:88" in entry.summary
+    assert explained(text.replace("clEnqueueWriteBuffer", "encode_row")).diagnosis[0].cause == "crash-outside-calls"

@@ -149,7 +149,8 @@ UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1
 INT_LIMIT = 1 << 31
 COMMAND, UNKNOWN = "the exact command that fails", "./app"
 _SOMETIMES = re.compile(
-    r"\b(?:sometimes|flaky|intermittent\w*|random(?:ly)?)\b|\b\d[\d,]* (?:of|out of|in|/) \d[\d,]* (?:runs|times)|有时|偶尔|가끔|時々|a veces",
+    r"\b(?:sometimes|flaky|intermittent\w*|random(?:ly)?)\b"
+    r"|\b\d[\d,]* (?:of|out of|in|/) \d[\d,]* (?:runs|times)|有时|偶尔|가끔|時々|a veces",
     re.IGNORECASE,
 )
 _WRITES = re.compile(r"sudo cp |.* > \S+$")

@@ -57,7 +57,8 @@ class Explained:
 def explain(logs: Sequence[Log], sources: Sequence[Source] = ()) -> Explained:
     """The whole of it, for one or several logs, with the source files that they name."""
     commands = [command for log in logs for _, command in log.commands[:1]]
-    logs = [_fitted(_with_sources(log, sources), commands) for log in logs]
+    system = next((log.system for log in logs if log.system), "")
+    logs = [_fitted(_with_sources(replace(log, system=log.system or system), sources), commands) for log in logs]
     told = stories(logs)
     judged = [told_once(tuple(_judge(story)), story) for story in told]
     entries = [entry for one in judged for entry in _diagnosis(one)]

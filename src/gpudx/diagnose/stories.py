@@ -27,6 +27,7 @@ APART_S = 600.0  # comparable stamps that are farther apart than this tell of tw
 ENDS = ("host-abort", "host-crash", "test-process-died")  # endings of whole processes
 # An exception that nobody could name may be any of these.
 UNNAMED = "device-exception"
+COLLECTIVE = ("nccl-error", "nccl-warning")  # also of a network that failed by itself
 WAITING = ("collective-timeout", "watchdog-stuck")  # ranks that say only that another one did not come
 NAMED = frozenset(
     {"out-of-bounds-access", "misaligned-access", "device-trap", "device-assertion", "null-pointer", "barrier-misuse"}
@@ -167,10 +168,26 @@ def _waited(judged: list[Judged]) -> list[Judged]:
     ]
     if not failed:
         return judged
+    ranks = {rank_of(one.told.event, one.log) for one in failed if one.told.event.kind not in COLLECTIVE} - {""}
+    of_device = [one for one in failed if one.told.event.kind not in COLLECTIVE and _of_device(one.told.event)]
     return [
-        _under(one, failed[0], same=False) if one.told.event.kind in WAITING and one.follows is None else one
+        _under(one, failed[0], same=False)
+        if one.told.event.kind in WAITING and one.follows is None
+        else _under(one, of_device[0], same=False)
+        if of_device and one.told.event.kind in COLLECTIVE and one.follows is None and _other_rank(one, ranks)
+        else one
         for one in judged
     ]
+
+
+def _of_device(event: Event) -> bool:
+    return event.role == "fault" or "device-error-reported" in event.causes or event.kind.startswith("ecc")
+
+
+def _other_rank(one: Judged, ranks: set[str]) -> bool:
+    """Is it of a rank that no failure of a device is known of, where the ranks of some are?"""
+    own = rank_of(one.told.event, one.log)
+    return bool(ranks and own and own not in ranks)
 
 
 def _nearest(i: int, leads: Sequence[int], entries: Sequence[Entry]) -> int | None:

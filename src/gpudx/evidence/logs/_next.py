@@ -30,6 +30,7 @@ DEVCOREDUMP = "sudo cp /sys/class/devcoredump/devcd*/data gpu-state.bin"
 I915 = "sudo cat /sys/class/drm/card0/error > i915-error.txt"
 WINDOWS_DEVICES = "dxdiag /t dxdiag.txt"
 MACOS = "log show --last 1h --predicate 'eventMessage CONTAINS[c] \"gpu\"'"
+OPENCL_DEVICES = "clinfo > clinfo.txt"
 SYSTEM_EVENTS = "wevtutil qe System /c:30 /rd:true /f:text"
 ACCELERATOR = "accelerator"  # of models, and no GPU: nothing of gpudx knows it
 # Interfaces that gpudx does not record, with their own switches: the Vulkan loader, Metal's and Level Zero's validation, SYCL's trace.
@@ -102,7 +103,8 @@ def _on_windows(step: str, command: str, api: str) -> str:
     if step in (HANG, DMESG, DEVCOREDUMP) or (not step and api == "direct3d"):
         return SYSTEM_EVENTS
     if step.startswith("gpudx "):
-        step = WINDOWS_CUDA.get(step, SYSTEM_EVENTS) if api == "cuda" else WINDOWS_DEVICES if step == DOCTOR else SYSTEM_EVENTS
+        usual = WINDOWS_DEVICES if step == DOCTOR else OPENCL_DEVICES if step == RECORD and api == "opencl" else SYSTEM_EVENTS
+        step = WINDOWS_CUDA.get(step, usual) if api == "cuda" else usual
     settings = _SETTINGS.match(step)
     if settings:
         step = "".join(f"set {one}&& " for one in settings[1].split()) + settings[2]

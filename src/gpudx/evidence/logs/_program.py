@@ -26,6 +26,7 @@ MARKS = (
     "Test #",
     "Test  #",
     "FAIL [",
+    "--- FAIL: ",
     "FLAKY",
     "FAILED in",
     "TIMEOUT in",
@@ -135,6 +136,7 @@ _TESTED = tuple(
         (r"^test (?P<what>)[\w:]+ \.\.\. FAILED", "cargo test"),
         (r"^(?P<what>)\s*(?:\d+/\d+ )?Test +#\d+: ", "ctest"),
         (r"^(?P<what>)\s*(?:TRY \d+ )?(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) +\[ *[\d.]+s\] ", "cargo nextest run"),
+        (r"^(?P<what>)\s*--- FAIL: Test", "go test"),
         (r"^\s*(?P<what>//\S+:\S+) +(?:FLAKY|FAILED|TIMEOUT)", "bazel test {}"),
     )
 )

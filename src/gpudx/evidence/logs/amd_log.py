@@ -20,6 +20,7 @@ from gpudx.evidence.logs import _next, _statuses
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._numbers import PAGE
+from gpudx.evidence.logs.rocm_queue import MEANINGS
 from gpudx.model import Evidence, Finding
 from gpudx.text import plural
 
@@ -111,6 +112,10 @@ class Lines:
         self._shape: tuple[int, ...] = ()  # of the last launch call: grid, then block
         self._calls, self._called = 0, ("", 0)
 
+    def takes(self, near: Near) -> bool:
+        """Its own lines about calls are not read by their words: many statuses are expected."""
+        return bool(_RETURNED.search(near.text))
+
     def read(self, near: Near) -> Iterator[Event]:
         text = near.text
         if found := _ARGUMENT.search(text):
@@ -127,7 +132,7 @@ class Lines:
         elif _WAITED.search(text):
             self._seen.open = 0
         elif found := _ABORTED.search(text):
-            yield from self._aborted(near)
+            yield from self._aborted(found[1], near)
         elif (found := _GRID.search(text)) and self._seen.launches:
             grid, group = ("x".join(found.groups()[i : i + 3]) for i in (0, 3))
             self._seen.launches[-1].sizes = f"{grid} work-items, work-group {group}"
@@ -177,7 +182,7 @@ class Lines:
             shape = (f"it was called with {_sizes(self._shape)}{limit}",) if own else ()
             yield replace(event, notes=(*event.notes, *shape, *self._nearest()))
 
-    def _aborted(self, near: Near) -> Iterator[Event]:
+    def _aborted(self, status: str, near: Near) -> Iterator[Event]:
         """Neither kernel nor address is printed: it was one of the launches that no wait had shown to be complete."""
         if self._seen.failed or not self._seen.open:
             return
@@ -187,9 +192,27 @@ class Lines:
         what = f"{plural(self._seen.open, 'launch', 'launches')} may have been running when the queue was aborted"
         said = f"By the log of AMD's runtime {what}, the latest first: {shown}{', ...' if self._seen.open > LAST else ''}."
         seen = Evidence(f"the log has {plural(self._seen.count, 'launch', 'launches')} before it, and no later wait that succeeded")
-        kernel = (("kernel", names[0]),) if len(set(names)) == 1 else ()
+        if len(set(names)) == 1:
+            yield self._alone(status, what, near)
+            return
+        kernel: tuple[tuple[str, str], ...] = ()
         finding = Finding(LAUNCHES, "info", said, (seen,), facts=kernel)
         yield Event(LAUNCHES, "ending", said, finding=finding, line=near.line, quote=near.text.strip())
+
+    def _alone(self, status: str, what: str, near: Near) -> Event:
+        """All launches that may have been running are of one kernel."""
+        launch = self._seen.launches[-1]
+        does, causes, _ = MEANINGS.get(status.removeprefix("HSA_STATUS_ERROR_"), (f"failed ({status})", ("device-exception",), ""))
+        return Event(
+            kind="amd-launch-aborted",
+            role="fault",
+            message=f"The kernel {launch.kernel} {does}: the log of AMD's runtime has no other launch that may have been running.",
+            facts=(("kernel", launch.kernel),),
+            notes=(*_numbers_of(launch, None), what, "not proved: that no work was submitted that the log does not have"),
+            causes=causes,
+            sure=False,
+            next=_next.SERIALISE,
+        )
 
     def _nearest(self) -> tuple[str, ...]:
         names = [f"{one.kernel}{f' ({one.sizes})' if one.sizes else ''}" for one in list(self._seen.launches)[-LAST:]]
@@ -243,16 +266,20 @@ def _sizes(shape: tuple[int, ...]) -> str:
     return f"{grid} blocks of {block} threads"
 
 
-def _numbers_of(launch: _Launch, one: _Range) -> Iterator[str]:
+def _numbers_of(launch: _Launch, one: _Range | None) -> Iterator[str]:
     """What the log has of the launch, for a reader to compare: how many threads, how many elements, which values."""
-    words = re.sub(r"\b(?:const|unsigned|volatile|restrict)\b|__restrict__", "", one.name.partition("*")[0]).split()
-    width = BYTES.get(words[-1], 0) if words and "*" in one.name else 0
-    holds = f"; the object holds {(one.end - one.begin) // width:,} of type {words[-1]}" if width and one.end > one.begin else ""
+    holds = _elements(one) if one else ""
     if launch.sizes:
         threads = f" ({launch.threads:,} threads)" if launch.threads else ""
         yield f"the launch has {launch.sizes}{threads}{holds}"
     if launch.values:
         yield f"its values: {', '.join(launch.values[:MOST_VALUES])}"
+
+
+def _elements(one: _Range) -> str:
+    words = re.sub(r"\b(?:const|unsigned|volatile|restrict)\b|__restrict__", "", one.name.partition("*")[0]).split()
+    width = BYTES.get(words[-1], 0) if words and "*" in one.name else 0
+    return f"; the object holds {(one.end - one.begin) // width:,} of type {words[-1]}" if width and one.end > one.begin else ""
 
 
 def _distance(one: _Range, address: int) -> int:

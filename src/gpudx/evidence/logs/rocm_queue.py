@@ -15,6 +15,7 @@ from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs.gpu_status import codelike
+from gpudx.evidence.logs.unrecognised import is_code
 from gpudx.model import DeviceFault
 
 FORMAT = "rocm-queue"
@@ -64,7 +65,7 @@ DOUBT = "not proved: which kernel it was; any launch since the last successful w
 def read(near: Near) -> Iterator[Event]:
     text = f"{near.text} {''.join(near.after(1)).strip()}" if near.text.endswith(":") else near.text
     queued = _STATUS.search(text)
-    status = queued or (None if codelike(text) else _NAMED.search(text))
+    status = queued or (None if codelike(text) or is_code(text) else _NAMED.search(text))
     if status is None:
         return
     does, causes, why = MEANINGS.get(status[2], (f"failed ({status[2]})", ("device-exception",), ""))
@@ -76,7 +77,7 @@ def read(near: Near) -> Iterator[Event]:
         message=f"Work on the device {does} ({name}); the runtime does not say which kernel.",
         facts=(("status", status[2]),),
         notes=tuple(filter(None, (f"the queue is {queue[1]}" if queue else "", why, DOUBT))),
-        causes=causes,
+        causes=causes if queued else ("device-error-reported", *causes),
         sure=False,
         next=_next.HIP_SERIALISE,
         covers=int(near.text.endswith(":")),

@@ -64,6 +64,8 @@ MARKS = (
     "(Not Run)",
     "Testing",
     "TRY ",
+    "--- FAIL: ",
+    "--- PASS: ",
     "PASS [",
     "Test #",
     "Test  #",
@@ -95,6 +97,7 @@ _ONE_ENDED = re.compile(
     r"|^\[ +(?P<how_gtest>OK|FAILED) +\] (?P<gtest>[\w./]+)(?=[ ,]|$)|^test (?P<cargo>[\w:]+) \.\.\. (?P<how_cargo>ok|FAILED)\b"
     r"|^\s*(?:\d+/\d+ )?Test +#\d+: (?P<ctest>\S+) [ .]*(?P<how_ctest>Passed|\*\*\*(?:Failed|Timeout|Exception))"
     r"|^\s*(?:TRY \d+ )?(?P<how_nextest>PASS|FAIL|SIGABRT|SIGSEGV|TIMEOUT) +\[ *[\d.]+s\] (?:\([ \d/]+\) )?(?P<nextest>\S.{1,200}?)\s*$"
+    r"|^\s*--- (?P<how_go>PASS|FAIL): (?P<go>\S+)"
 )
 _PASSED = ("PASSED", "OK", "ok", "Passed", "PASS")
 # "18 of 20 iterations passed", "failed in 3 of 10 runs", Bazel's "FLAKY, failed in 1 out of 3", pytest's "1 rerun".
@@ -125,6 +128,7 @@ _SAMPLE = re.compile(r"^&&&& FAILED (\S.{0,80}?)(?: #|$)")  # NVIDIA's samples a
 _FAILED_LIST = re.compile(r"^\s*Failed Tests? ?(?:\(\d+\))? ?:\s*$")
 _LIT_NAME = re.compile(r"^\s+(\S+ :: \S+)\s*$")
 _LIT = re.compile(r"^(?:FAIL|TIMEOUT|UNRESOLVED): (.{2,120}?)(?: \(\d+ of \d+\))?$")
+_GO = re.compile(r"^\s*--- FAIL: (\S+)")
 _NEXTEST = re.compile(r"^\s*(?:TRY \d+ )?(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) +\[ *[\d.]+s\] (?:\([ \d/]+\) )?(.{2,300})$")
 # "MUL_MAT(m=16,n=2): [MUL_MAT] NMSE = 0.04 > 0.0005 FAIL": what was compared, with its limit.
 _LIMIT = re.compile(r"^\s*(\S.{0,300}?): (?:\[\w+\] )?(\w[\w ]{0,30} = [\d.e+-]+ > [\d.e+-]+)\s+FAIL(?:ED)?\s*$")
@@ -203,7 +207,7 @@ class Tests:
         """One test that passed and failed."""
         if found := _ONE_ENDED.match(text):
             named = found.groupdict()
-            name = next(named[key] for key in ("pytest", "short", "gtest", "cargo", "ctest", "nextest") if named[key])
+            name = next(named[key] for key in ("pytest", "short", "gtest", "cargo", "ctest", "nextest", "go") if named[key])
             how = next(value for key, value in named.items() if key.startswith("how_") and value)
             ends = self._outcomes.setdefault(name, set())
             known = len(ends)
@@ -261,7 +265,7 @@ class Tests:
             yield _event("test-failed", f"The test {found[3]} failed at {at}: {found[4].rstrip('.')}.", found[3])
         elif found := _LIMIT.match(text):
             yield _event("test-failed", f"The test {found[1][:LONGEST]} failed ({found[2]}).", found[1], _next.INVESTIGATE)
-        elif found := _SAMPLE.match(text) or _EXPECTED.match(text) or _LIT.match(text.strip()) or _NEXTEST.match(text):
+        elif found := _SAMPLE.match(text) or _EXPECTED.match(text) or _LIT.match(text.strip()) or _NEXTEST.match(text) or _GO.match(text):
             yield _event("test-failed", f"The test {found[1].strip()[:LONGEST]} failed.", found[1])
         elif found := _GTEST.search(text):
             name = found[2] or f"{found[1]} tests"

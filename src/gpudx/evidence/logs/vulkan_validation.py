@@ -14,11 +14,12 @@ from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 
 FORMAT = "vulkan-validation"
-MARKS = (" access out of bounds. The descriptor", "VUID-", "Validation Error")
+MARKS = ("GPUValidationError", " access out of bounds. The descriptor", "VUID-", "Validation Error")
 _LINE = re.compile(
     r"(vkCmd\w+)\(\): *\(set = (\d+), binding = (\d+).*?size is (\d+) bytes, (\d+) bytes were bound,.*?access was at \[(\d+)\]"
 )
 _RULE = re.compile(r"\bVUID-(\w+)-[\w-]+")
+_JS = re.compile(r"\bGPUValidationError: (\S.*)")
 _WGPU = re.compile(r"wgpu.{0,40}Validation Error|Validation Error\s*$")
 MOST_LINES, LONGEST = 8, 160
 
@@ -39,6 +40,9 @@ def read(near: Near) -> Iterator[Event]:
             ),
             causes=("out-of-bounds-access",),
         )
+    elif refused := _JS.search(near.text):
+        said = f"WebGPU refused a call: {refused[1][:LONGEST].rstrip('.')}."
+        yield Event("webgpu-refused", "refusal", said, (("why", refused[1][:120]),), causes=("failed-call",), sure=False)
     elif (rule := _RULE.search(near.text)) and not any(map(_LINE.search, near.after(3))):
         said = f"The validation layer reports that {rule[1]} breaks a rule of Vulkan ({rule[0][:100]})."
         yield Event("vulkan-rule", "refusal", said, (("rule", rule[0][:100]),), causes=("failed-call",), sure=False)
