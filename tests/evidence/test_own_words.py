@@ -241,6 +241,10 @@ STATUSES = {
     "GPUValidationError: Buffer size 65537 is greater than the maximum binding size 65536\n": "failed-call",
     "thread 'main' panicked at 'wgpu error: Validation Error: In a pass: size 70000 exceeds limit 65535'\n": "failed-call",
     "ERROR: Build program failure<source>:31:10: error: call to 'f' is ambiguous\n": "kernel-does-not-build",
+    "fatal error: cannot open file '/clc/a.bc': No such file\n\nERROR: OpenCL error: clBuildProgram (-11)\n": "kernel-does-not-build",
+    "Build log: unsupported call to function f in k\nError -11 building kernel k.cl\nCL_BUILD_PROGRAM_FAILURE\n": "kernel-does-not-build",
+    "v3d 1002000000.v3d: [drm:v3d_reset [v3d]] *ERROR* Resetting GPU for hang.\n": "hang",
+    "AMD Software detected that a driver timeout has occurred on your system.\n": "hang",
     "a_test.cpp:7: FAILED:\n  REQUIRE( hipDeviceSynchronize() == hipSuccess )\nwith expansion:\n  719 == 0\n": "device-error-reported",
 }
 
@@ -255,6 +259,8 @@ QUIET = (
     "GPU 오류가 나지 않습니다. 커널 실행 시간은 3 ms 입니다.\n",
     "没有任何错误，GPU 运行正常。\n",
     "GPU のエラーはありません。\n",
+    "[INFO] retry budget 3, timeout 600 s\n",
+    "训练正常完成，未发现任何错误。\n",
     "--- PASS: TestFold (0.02s)\n",
     "return HSA_STATUS_ERROR_MEMORY_FAULT;\n",
 )
@@ -275,3 +281,29 @@ READ of size 4096 at 0x602000000114 thread T0
     (entry,) = explained(text).diagnosis
     assert entry.cause == "copy-range" and "clEnqueueWriteBuffer made a bad read of 4096 bytes at w/main.c:88" in entry.summary
     assert explained(text.replace("clEnqueueWriteBuffer", "encode_row")).diagnosis[0].cause == "crash-outside-calls"
+
+
+def test_an_error_of_hips_tests_over_several_lines() -> None:
+    text = "with message:\n  Error: invalid argument\n      Code: 1\n      Str: hipMemset(a, 0, n)\n  In File: /w/a.cc\n  At line: 157\n"
+    assert "hipMemset" in findings(text)[0].message and "a.cc:157" in findings(text)[0].message
+    assert not any("hipMemset" in one.message for one in findings(text.replace("Code: 1", "Code: 0")))
+
+
+def test_a_copy_engine_is_no_kernel() -> None:
+    fault = PAGE.format(thread="a", address="0x00007febd6383000") + "[ 41.2] amdgpu 0000:0b:00.0: amdgpu: client ID: {} (0xd)\n"
+    assert findings(fault.format("SDMA0"))[0].message.startswith("A copy engine accessed memory")
+    assert findings(fault.format("TCP"))[0].message.startswith("A kernel accessed memory")
+
+
+def test_a_message_of_oclgrind_that_is_not_listed() -> None:
+    text = "Something odd happened at address 0x30\n\tKernel: fir\n\tEntity: Global(16,0,0) Local(0,0,0) Group(1,0,0)\n"
+    assert findings(text)[0].message == "Oclgrind reports of fir: Something odd happened at address 0x30."
+    assert not [one for one in findings(text.replace("\tEntity", "\tColour")) if one.id == "log-oclgrind-report"]
+
+
+def test_a_rank_whose_program_ended_did_not_join() -> None:
+    waited = "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=99, OpType=BROADCAST) ran for 600010 milliseconds\n"
+    ended = "Traceback (most recent call last):\nMemoryError: Unable to allocate 91.5 GiB for an array\n"
+    told = joined(rank_0=waited, rank_7=ended)
+    assert any("MemoryError" in one.message and one.severity == "error" for one in told.findings)
+    assert not any(one.id == "log-collective-timeout" and one.severity == "error" for one in told.findings)

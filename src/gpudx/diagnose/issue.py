@@ -86,7 +86,7 @@ REMARKS = tuple(
         (_SILENT_WORDS, PROBE),
         (
             r"LAUNCH_BLOCKING|\bserialis|\bserializ"
-            r"|\bwith (?:a |an )?(?:extra )?(?:cudaDeviceSynchronize|hipDeviceSynchronize|clFinish|sync)",
+            r"|\bwith (?:a |an )?(?:extra )?(?:\w*DeviceSynchronize|clFinish|sync)",
             "waiting after each call changes the timing: that a failure goes away with it points to order or timing, and does not show "
             "that a kernel is right.",
         ),

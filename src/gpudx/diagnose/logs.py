@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpudx.causes import every as every_cause
-from gpudx.diagnose.stories import ENDS, Entry, Judged, may_be_same, place, rank_of, shared, stories, told_once
+from gpudx.diagnose.stories import ENDS, WAITING, Entry, Judged, may_be_same, place, rank_of, shared, stories, told_once
 from gpudx.evidence.reading import NOT_UNDERSTOOD, Event, Log, fit, said, was_never_made
 from gpudx.evidence.sources import Source, bare, built, kernel_lines, tile_builds
 from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim, Written
@@ -132,7 +132,8 @@ class _Device:
         other = self._first if _process(one) not in self._over else None
         if other is None or _process(other) == _process(one):
             return None
-        same = one.told.event.role == "ending" or may_be_same(one.told.event, other.told.event)
+        ended = one.told.event.role == "ending" and other.told.event.kind not in WAITING  # who waits ends nobody else
+        same = ended or may_be_same(one.told.event, other.told.event)
         return other if same else None
 
     def add(self, one: Entry) -> None:

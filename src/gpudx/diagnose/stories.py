@@ -27,6 +27,7 @@ APART_S = 600.0  # comparable stamps that are farther apart than this tell of tw
 ENDS = ("host-abort", "host-crash", "test-process-died")  # endings of whole processes
 # An exception that nobody could name may be any of these.
 UNNAMED = "device-exception"
+DEATHS = ("python-exception", "host-crash", "host-abort", "process-ended")
 COLLECTIVE = ("nccl-error", "nccl-warning")  # also of a network that failed by itself
 WAITING = ("collective-timeout", "watchdog-stuck")  # ranks that say only that another one did not come
 NAMED = frozenset(
@@ -166,6 +167,7 @@ def _waited(judged: list[Judged]) -> list[Judged]:
         and one.told.event.kind not in WAITING
         and one.told.event.role != "ending"
     ]
+    failed = failed or [one for one in judged if one.follows is None and _ended_rank(one)]
     if not failed:
         return judged
     ranks = {rank_of(one.told.event, one.log) for one in failed if one.told.event.kind not in COLLECTIVE} - {""}
@@ -178,6 +180,11 @@ def _waited(judged: list[Judged]) -> list[Judged]:
         else one
         for one in judged
     ]
+
+
+def _ended_rank(one: Judged) -> bool:
+    """Did the program of a rank end, for whatever reason? It did not join what the others waited in."""
+    return one.told.event.kind in DEATHS and bool(rank_of(one.told.event, one.log))
 
 
 def _of_device(event: Event) -> bool:

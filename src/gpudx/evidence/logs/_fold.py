@@ -138,7 +138,17 @@ def _compiled(told: list[Told]) -> list[Told]:
             leads.add(id(near[0]))
             one = replace(one, event=replace(one.event, role="ending", causes=()))
         found.append(one)
-    return [replace(one, event=compilers.leading(one.event)) if id(one) in leads else one for one in found]
+    return _first_leads([replace(one, event=compilers.leading(one.event)) if id(one) in leads else one for one in found])
+
+
+def _first_leads(told: list[Told]) -> list[Told]:
+    """Of the errors of one compilation, the first leads: others often come of it."""
+    last = -BUILD_LOG - 1
+    for at, one in enumerate(told):
+        if one.event.format == compilers.FORMAT and one.event.causes:
+            told[at] = replace(one, event=replace(one.event, causes=())) if one.event.line - last <= BUILD_LOG else one
+            last = one.event.line
+    return told
 
 
 def _understood(sites: Iterable[Told]) -> list[Told]:

@@ -25,6 +25,8 @@ MARKS = (
     "... FAILED",
     "Test #",
     "Test  #",
+    "Test   #",
+    "Test    #",
     "FAIL [",
     "--- FAIL: ",
     "FLAKY",
@@ -67,6 +69,7 @@ MARKS = (
     "Ereignis-ID",
     "AndroidRuntime",
     "/data/app/",
+    "/data/local/tmp/",
     "F DEBUG",
     "F/libc",
     "libc    ",
@@ -97,8 +100,8 @@ SYSTEMS = (
     (
         "android",
         re.compile(
-            r"^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +\d+ +\d+ [VDIWEF] |^[VDIWEF]/[\w.-]+ *\( *\d+\): |AndroidRuntime|/data/app/|\bF DEBUG\b"
-            r"|F/libc|libc {4}|Adreno-GSL|\bkgsl\b|/vendor/lib|com\.android|\bI/tflite"
+            r"^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +\d+ +\d+ [VDIWEF] |^[VDIWEF]/[\w.-]+ *\( *\d+\): |AndroidRuntime|/data/(?:app|local/tmp)/"
+            r"|\bF DEBUG\b|F/libc|libc {4}|Adreno-GSL|\bkgsl\b|/vendor/lib|com\.android|\bI/tflite"
         ),
     ),
     ("windows", re.compile(r"\b[A-Za-z]:\\|\.exe\b|nvlddmkm|DXGI|\(Win32\)|\bWindows (?:10|11|Server)|\.dll\b"

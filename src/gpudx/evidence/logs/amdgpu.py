@@ -18,7 +18,7 @@ from gpudx.model import DeviceFault
 FORMAT = "amdgpu"
 MARKS = ("page fault (src_id", "amdgpu_job_timedout", "*ERROR* ring ", "amdgpu: GPU reset begin")
 _PROCESS = re.compile(r"[Pp]rocess (?!information)(\S+) pid (\d+)")
-_PAGE = re.compile(r"address (0x[0-9a-fA-F]+)")
+_PAGE = re.compile(r"(?:address|at page) (0x[0-9a-fA-F]+)")
 _CLIENT = re.compile(r"client ID: (\w+)")
 _WRITE = re.compile(r"\bRW: 0x(\d)")
 _RING = re.compile(r"ring (([a-z]+)\S*) timeout")
@@ -52,14 +52,15 @@ def _fault(text: str, below: list[str]) -> Event:
     )
     value = int(where[1], 16) if where else None
     name = client[1] if client else ""
-    by = "The command processor" if name in COMMAND else "A kernel" if name else "The device"
+    copies = name.startswith("SDMA")
+    by = "The command processor" if name in COMMAND else "A copy engine" if copies else "A kernel" if name else "The device"
     does = "wrote" if write and write[1] == "1" else "read" if write else "accessed"
     said = f"{by} {does} memory that is not mapped"
     api = "radeonsi" if any(map(_MESA_THREAD.search, below)) else "radv" if value and value >> 40 == MESA else ""
     doubt = (
         "queues, packets or firmware are more likely than any kernel"
         if name in COMMAND
-        else "not proved: which kernel it was"
+        else f"not proved: which {'copy' if copies else 'kernel'} it was"
     )
     return Event(
         kind="amdgpu-page-fault",

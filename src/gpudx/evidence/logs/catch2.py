@@ -33,7 +33,7 @@ def read(near: Near) -> Iterator[Event]:
     at = source(f"{found[1]}:{found[2] or found[3]}") or found[1]
     name, below = _name(near.before(BEFORE)), [line.strip() for line in near.after(AFTER)]
     said = f"The test {name} failed at {at}" if name else f"A test failed at {at}"
-    if below and below[0].startswith("due to a fatal error"):
+    if any(line.startswith("due to a fatal error") for line in below[:2]):
         signal = next((hit[1] for hit in map(_SIGNAL.search, below) if hit), "a signal")
         text = f"{said}: {signal} ended the process, and the tests after it were not run."
         yield Event(

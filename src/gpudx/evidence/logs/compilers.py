@@ -22,6 +22,8 @@ MARKS = (
     "): error",
     ": error: ",
     ": fatal error: ",
+    "fatal error: ",
+    "uild log: ",
     "error: /",
     "rror: <",
     "RROR: <",
@@ -52,6 +54,9 @@ _PTXAS = re.compile(r"\bptxas (\S+\.ptx), line (\d+); (error|fatal)\s*: (.+)")
 _RANGED = re.compile(r"(?:^|\s)([\w./<>-]+):(\d+):\d+:\{\d+:\d+-\d+:\d+\}: (?:fatal )?(error|warning): (.+)")
 _PLACE_ONLY = re.compile(r"^\s*()(\d+):\d+: (?:fatal )?(error|warning): (.+)")  # of a program that has no name
 _POCL = re.compile(r"\b((?i:error|warning)): (<[\w ]{1,30}>|/[\w./+-]+\.cl):(\d+):\d+: (.+)")  # PoCL; drivers of phones
+# A reason without a place, in a log that a driver's compiler leaves.
+_REASON = re.compile(r"^\s*(?:\d+\.\d+ )?(?:fatal error: |[Bb]uild log: (?=.*(?:error|unsupported|undefined|cannot|fail)))(\S.+)")
+_BUILDS = re.compile(r"clBuildProgram|BUILD_PROGRAM|building kernel|BUILD LOG|[Bb]uild log")
 _CALL = re.compile(r"(?:^|[\s/;&|])(?:nvcc|hipcc|hipcc-clang)\s")
 _OBJECT = re.compile(r"Building (?:CUDA|HIP) object \S+?\.dir/(\S+)\.o\b")
 _FOLDER = re.compile(r"Entering directory [`'\"]([^'\"`]+)")
@@ -100,6 +105,9 @@ class Lines:
             yield from (leading(one) if one.kind == "build-failed" and _BY_DRIVER.match(found[1]) else one for one in read)
         elif found := _POCL.search(text):
             yield from _told(found[2], found[3], found[1].lower(), "", found[4])
+        elif (found := _REASON.match(text)) and any(_BUILDS.search(line) for line in (text, *near.before(6), *near.after(6))):
+            said = found[1].strip()[:LONGEST_MESSAGE].rstrip(".")
+            yield Event("build-failed", "refusal", f"The compiler of kernels stopped: {said}.", (("at", said[:80]),))
         elif found := _FOLDER.search(text):
             self._folder = found[1]
         elif "nvcc fatal" in text:

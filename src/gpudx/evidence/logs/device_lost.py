@@ -64,6 +64,7 @@ MARKS = (
     "tdr:",
     "video_tdr",
     "stopped responding",
+    "driver timeout",
     "gpu crash",
     "gpu process",
     "gpu hang",
@@ -107,7 +108,7 @@ _LOST = re.compile(
     r"|lost (?:vk)?device|removing device|nvlddmkm|amdkmdag|VIDEO_TDR"
     r"|(?-i:(?:^|[\s(\[])TDR)(?:[):]|\s+(?:detect|event|occur|recover|timeout|reset|fail|trigger|was |has |happen))"
     r"|(?:driver|device|display|gpu|adapter|card)\b.{0,80}stopped responding|LiveKernelEvent"
-    r"|device instance has been suspended|The CS has (?:been )?(?:rejected|cancel)|\bBAD_TSG\b"
+    r"|driver time-?out has occurred|device instance has been suspended|The CS has (?:been )?(?:rejected|cancel)|\bBAD_TSG\b"
     r"|GPU process (?:exited|crashed|was)"
     r"|command buffer (?:was aborted|exited with error|execution (?:failed|error))"
     r"|external Instance reference no longer exists"  # Dawn, of a device that is gone
@@ -123,7 +124,7 @@ _REASON = re.compile(
 APIS = tuple(
     (api, re.compile(pattern, re.IGNORECASE))
     for api, pattern in (
-        ("browser", r"\bUncaught\b|\bin promise\b|DOMException|\.m?js:\d|WebGL|\bchrom(?:e|ium)\b|\bfirefox\b|GPU process"),
+        ("browser", r"(?-i:\bUncaught )|\bin promise\b|DOMException|\.m?js:\d|WebGL|\bchrom(?:e|ium)\b|\bfirefox\b|GPU process"),
         ("radv", r"\bradv"),
         ("radeonsi", r"\bradeonsi\b"),
         ("vulkan", r"VK_ERROR|MESA-INTEL|INTEL-MESA|\bTU: |\bzink\b"),

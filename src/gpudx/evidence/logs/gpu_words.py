@@ -357,7 +357,7 @@ CLASSES = (
     ),
     _class(
         "launch-failed",
-        rf"(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|{_EXECUTE}|\w+_exec|invok\w+|{_RUN})\b{GAP}\b{_FAIL}"
+        rf"(?!.*\bcompiler\b)(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|{_EXECUTE}|\w+_exec|invok\w+|{_RUN})\b{GAP}\b{_FAIL}"
         rf"|{_FAIL}\b{GAP}\b(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|{_EXECUTE}|invok\w+|{_RUN})\b",
         "report",
         "device-error-reported",

@@ -181,7 +181,13 @@ KINDS = (
         "device-exception",
     ),
     # Linux, i915: intel_engine_heartbeat.c. The engine no longer ran even the driver's own requests.
-    _kind(r"stopped heartbeat|\bpreemption time ?out", "device-hang", "fault", "the device did not finish its work in time", "hang"),
+    _kind(
+        r"stopped heartbeat|\bgpu for hang\b|\bpreemption time ?out",
+        "device-hang",
+        "fault",
+        "the device did not finish its work in time",
+        "hang",
+    ),
     _kind(
         r"resetting (?:chip|gpu|rcs|engine|device)|reset begin",
         "gpu-reset",
@@ -278,7 +284,7 @@ VAGUE = ("device-hang", "device-fault")  # what a page that is not mapped comes 
 _PROCESS = re.compile(
     r"[Pp]rocess(?: information: process)? (?P<name>\S+) pid (?P<pid>\d+)"
     r"|\[(?:[0-9a-f]{6,} )?(?P<app>[A-Za-z][\w.-]*)\[(?P<n>\d+)\]\]|(?P<task>[\w.-]+)\[(?P<k>\d+)\]:? (?:gpu fault|context reset)"
-    r"|offending task: (?P<of>\S+)|in (?P<who>[\w.:/-]+) "
+    r"|\bpid=(?P<q>\d+), comm=(?P<comm>[^\s,]+)|offending task: (?P<of>\S+)|in (?P<who>[\w.:/-]+) "
     r"\[(?P<id>\d+)\]|(?:pid|PID)(?: = |[=: ])(?P<p>\d+)"
 )
 _ADDRESS = re.compile(r"(?:iova|addr(?:ess)?|VA|at)\s*[=:]?\s*(0x[0-9a-fA-F]+|(?<=iova=)[0-9a-fA-F]{8,16})")
@@ -358,8 +364,8 @@ def _faulted(near: Near, driver: str) -> re.Match[str] | None:
 
 def _event(kind: _Kind, driver: str, near: Near) -> Event:
     found = next(filter(None, map(_PROCESS.search, (near.text, *near.after(3)))), None)
-    name = (found["name"] or found["app"] or found["task"] or found["of"] or found["who"] or "") if found else ""
-    pid = (found["pid"] or found["n"] or found["k"] or found["id"] or found["p"] or "") if found else ""
+    name = (found["name"] or found["app"] or found["task"] or found["of"] or found["comm"] or found["who"] or "") if found else ""
+    pid = (found["pid"] or found["n"] or found["k"] or found["q"] or found["id"] or found["p"] or "") if found else ""
     who = (
         f", in {name}{f' (process {pid})' if pid else ''}"
         if name

@@ -85,6 +85,7 @@ MARKS = (
     "vkcreateinstance",
     "insufficient",
     "unavailable for ",
+    "create an engine",
     "secondary gpu",
     "linked against",
     "compiled against",
@@ -197,6 +198,7 @@ _PATTERNS = (
         rf"|\b(?:requires?|needs?) (?:an? |the )?(?:\w+ )?{_GPU}\b.{{0,30}}(?:which|but|and it|that) (?:is|was) not (?:available|found"
         rf"|present)"
         r"|CUDA is not available|GPU is not available|no usable GPU|PLATFORM_NOT_FOUND|clGetPlatformIDs.{0,60}-1001|isn't exposed to SYCL"
+        r"|RuntimeError: could not create an engine\b"  # oneDNN
         r"|no device of requested type|found no (?:\w+ ){0,3}(?:devices?|GPUs?|adapters?|platforms?)\b",
         "No device was found",
     ),

@@ -69,6 +69,8 @@ MARKS = (
     "PASS [",
     "Test #",
     "Test  #",
+    "Test   #",
+    "Test    #",
     "Checking",
     "Verifying",
     "elf-test",
