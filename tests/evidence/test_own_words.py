@@ -261,6 +261,8 @@ QUIET = (
     "GPU のエラーはありません。\n",
     "[INFO] retry budget 3, timeout 600 s\n",
     "训练正常完成，未发现任何错误。\n",
+    "GPU で正常に完了しました。問題は見つかりませんでした。\n",
+    "device 0 synchronized in 0.4 ms, timeout disabled\n",
     "--- PASS: TestFold (0.02s)\n",
     "return HSA_STATUS_ERROR_MEMORY_FAULT;\n",
 )
@@ -307,3 +309,24 @@ def test_a_rank_whose_program_ended_did_not_join() -> None:
     told = joined(rank_0=waited, rank_7=ended)
     assert any("MemoryError" in one.message and one.severity == "error" for one in told.findings)
     assert not any(one.id == "log-collective-timeout" and one.severity == "error" for one in told.findings)
+
+
+def test_a_checked_status_of_ggml_is_not_the_hosts_fault() -> None:
+    text = "/w/ggml-cuda.cu:2641: GGML_ASSERT({}) failed\n"
+    assert explained(text.format("stat == cudaSuccess")).diagnosis[0].cause == "device-error-reported"
+    assert findings(text.format("ne00 == ne10"))[0].id == "log-host-assertion"
+
+
+def test_a_record_with_a_kernel_leads_one_of_another_log_without() -> None:
+    hang = "[  812.412345] i915 0000:00:02.0: [drm] GPU HANG: ecode 12:1:85dcfffb, in blurtool [8123]\n"
+    oob = "Invalid write of size 16 at global memory address 0x2000000001000\n\tKernel: blur\n\tEntity: Global(1,0,0) Local(0,0,0)\n"
+    assert joined(dmesg=hang, oclgrind=oob).diagnosis[0].cause == "out-of-bounds-access"
+    assert joined(all=hang + oob).diagnosis[0].cause == "hang"
+
+
+def test_names_of_tests_and_the_steps_of_windows() -> None:
+    assert "test gpu:reduce" in facts(" 3/12 gpu:reduce          FAIL            0.41s   killed by signal 11 SIGSEGV\n")
+    deqp = "Test case 'dEQP-VK.compute.rw'..\n  Fail (Compare failed at offset 64)\n"
+    assert findings(deqp)[0].message == "The test dEQP-VK.compute.rw failed (Compare failed at offset 64)."
+    hip = "loading D:\\w\\a.dll\nHIP error: invalid argument\n"
+    assert step(hip) == "set AMD_LOG_LEVEL=3&& app.exe"

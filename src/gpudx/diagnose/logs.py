@@ -15,7 +15,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpudx.causes import every as every_cause
-from gpudx.diagnose.stories import ENDS, WAITING, Entry, Judged, may_be_same, place, rank_of, shared, stories, told_once
+from gpudx.diagnose.stories import (
+    ENDS,
+    WAITING,
+    Entry,
+    Judged,
+    may_be_same,
+    place,
+    rank_of,
+    says,
+    shared,
+    stories,
+    told_once,
+)
 from gpudx.evidence.reading import NOT_UNDERSTOOD, Event, Log, fit, said, was_never_made
 from gpudx.evidence.sources import Source, bare, built, kernel_lines, tile_builds
 from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim, Written
@@ -205,9 +217,19 @@ def first_of(judged: Iterable[Judged]) -> Judged | None:
         named = [one for one in errors if one.told.event.causes]
         faults = [one for one in named if one.told.event.role == "fault"]
         return (faults or named or errors)[0]
+    if errors and errors[0].told.event.role == "fault" and not says(errors[0].told.event):
+        # The order of logs without a common clock says nothing: a record with a kernel counts before one without.
+        telling = [one for one in errors if one.log != errors[0].log and one.told.event.role == "fault" and says(one.told.event)]
+        if telling and not _one_clock((errors[0], *telling)):
+            return telling[0]
     warned = [one for one in standing if one.severity == "warning" and one.told.event.causes]
     named = [one for one in errors if one.told.event.causes]  # an ending says how, another event why
     return next(iter(named or errors or warned), None)
+
+
+def _one_clock(judged: Iterable[Judged]) -> bool:
+    clocks = {one.told.event.clock for one in judged}
+    return len(clocks) == 1 and "" not in clocks
 
 
 # ---- findings ----

@@ -144,7 +144,7 @@ def told_once(judged: Sequence[Judged], entries: Sequence[Entry]) -> tuple[Judge
     standing = [i for i, one in enumerate(out) if one.severity == "error" and one.follows is None]
     faults = [i for i in standing if out[i].told.event.role == "fault"]
     leads: list[int] = []
-    for i in sorted(faults, key=lambda i: (-_says(out[i].told.event), i)):
+    for i in sorted(faults, key=lambda i: (-says(out[i].told.event), i)):
         lead = _nearest(i, leads, entries)
         if lead is None:
             leads.append(i)
@@ -276,7 +276,7 @@ def kernels_of(event: Event) -> set[str]:
     return {bare} if bare else set(event.kernels)
 
 
-def _says(event: Event) -> int:
+def says(event: Event) -> int:
     """How much a record says: what was built wrong says most, a kernel counts two, a line one."""
     access = event.finding.access if event.finding else None
     return 4 * (event.kind == tile_builds.KIND) + 2 * bool(kernels_of(event)) + bool(access and access.source)

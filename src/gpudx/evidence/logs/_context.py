@@ -95,7 +95,8 @@ _LOOKED = (
         ("run  ", "start ", "test", ".py::", "fail", "//", "=== run", "type_", "ne="),
         re.compile(
             r"\[ RUN +\] ([\w./]+)|^ *Start +\d+: (\S+)|Test +#\d+: (\S+)|((?:[\w./-]+\.py)::[\w\[\]:.-]+)|^test ([\w:]+) \.\.\."
-            r"|^FAIL(?:ED)?: (.{3,80}? :: \S+)|^//(\S+:\S+) +(?:FAILED|TIMEOUT)|^=== RUN +(\S+)|^Test case '([^']+)'\.\."
+            r"|^FAIL(?:ED)?: (.{3,80}? :: \S+)|^//(\S+:\S+) +(?:FAILED|TIMEOUT)|^=== RUN +(\S+)"
+            r"|^\s*\d+/\d+ +(\S+:\S+) +(?:FAIL|TIMEOUT)\b|^Test case '([^']+)'\.\."
             r"|^\s*([A-Z][A-Z0-9_]{2,40}\((?:\w+=[^=()]{1,40},)+\w+=[^=()]+\)):",
             re.MULTILINE,
         ),

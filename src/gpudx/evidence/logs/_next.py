@@ -23,6 +23,7 @@ DOCTOR = "gpudx doctor -v"
 HEALTH = "nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER"
 # These variables are the runtime's own (HIP documentation, "Debugging with HIP"): they need nothing but the program.
 HIP_SERIALISE = f"AMD_SERIALIZE_KERNEL=3 AMD_SERIALIZE_COPY=3 AMD_LOG_LEVEL=3 {APP}"
+HIP_LOG = f"AMD_LOG_LEVEL=3 {APP}"
 ANDROID = "adb logcat -b all -d"
 DMESG = "sudo dmesg --level=err,warn"
 # The kernel keeps what a driver saved about a fault until it is read (Linux, Documentation/driver-api/devcoredump).
@@ -103,8 +104,9 @@ def _on_windows(step: str, command: str, api: str) -> str:
     if step in (HANG, DMESG, DEVCOREDUMP) or (not step and api == "direct3d"):
         return SYSTEM_EVENTS
     if step.startswith("gpudx "):
+        own = HIP_LOG if api == "hip" and step != DOCTOR else ""
         usual = WINDOWS_DEVICES if step == DOCTOR else OPENCL_DEVICES if step == RECORD and api == "opencl" else SYSTEM_EVENTS
-        step = WINDOWS_CUDA.get(step, usual) if api == "cuda" else usual
+        step = WINDOWS_CUDA.get(step, usual) if api == "cuda" else own or usual
     settings = _SETTINGS.match(step)
     if settings:
         step = "".join(f"set {one}&& " for one in settings[1].split()) + settings[2]

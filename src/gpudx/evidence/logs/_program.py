@@ -28,6 +28,7 @@ MARKS = (
     "Test   #",
     "Test    #",
     "FAIL [",
+    " FAIL  ",
     "--- FAIL: ",
     "FLAKY",
     "FAILED in",
@@ -140,6 +141,7 @@ _TESTED = tuple(
         (r"^(?P<what>)\s*(?:\d+/\d+ )?Test +#\d+: ", "ctest"),
         (r"^(?P<what>)\s*(?:TRY \d+ )?(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) +\[ *[\d.]+s\] ", "cargo nextest run"),
         (r"^(?P<what>)\s*--- FAIL: Test", "go test"),
+        (r"^(?P<what>)\s*\d+/\d+ +\S+:\S+ +(?:FAIL|TIMEOUT) +[\d.]+s", "meson test"),
         (r"^\s*(?P<what>//\S+:\S+) +(?:FLAKY|FAILED|TIMEOUT)", "bazel test {}"),
     )
 )

@@ -45,6 +45,7 @@ SOURCES = (".cu", ".hip", ".cl", ".cpp", ".cc", ".cxx", ".c")
 _NVCC = re.compile(r"((?:[A-Za-z]:)?[\w./\\+-]+)\((\d+)\): (error|warning)(?: #([\w-]+))?: +(.+)")
 _CLANG = re.compile(r"(?:^|[\s'\"`]|\w(?=<))(<[\w ]{1,30}>|(?:[A-Za-z]:)?[\w./\\+~-]*):(\d+):\d+: (?:fatal )?(error|warning): (.+)")
 _BY_DRIVER = re.compile(r"<(?:(?:program|kernel)[ _])?(?:source|kernel|program)>$")  # a program's text that a driver compiled
+_BUILDING = re.compile(r"(?:compile|build) (?:program|kernel)", re.IGNORECASE)
 _NAMELESS = re.compile(r"^(?:\d*|[\w-]+|.*/(?:CompileSource|input))$")  # drivers call a program's text "1", "BC-src-code", "program_source"
 # Mesa's GLSL: the number of the source string, the line, and the column. AMD's and other front ends of EDG: '"a.cl", line 7: error: ...'.
 # ptxas, of a file. Qualcomm: the range of columns behind the place.
@@ -101,8 +102,9 @@ class Lines:
             yield from _told(found[1], found[2], found[3], found[4] or "", found[5])
         elif found := _CLANG.search(text):
             name = re.search(r"\[(-W[\w-]+)\]", found[4])
+            driven = _BY_DRIVER.match(found[1]) or _BUILDING.search(text[: found.start()])
             read = _told(found[1], found[2], found[3], name[1] if name else "", found[4])
-            yield from (leading(one) if one.kind == "build-failed" and _BY_DRIVER.match(found[1]) else one for one in read)
+            yield from (leading(one) if one.kind == "build-failed" and driven else one for one in read)
         elif found := _POCL.search(text):
             yield from _told(found[2], found[3], found[1].lower(), "", found[4])
         elif (found := _REASON.match(text)) and any(_BUILDS.search(line) for line in (text, *near.before(6), *near.after(6))):

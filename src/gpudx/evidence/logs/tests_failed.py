@@ -64,6 +64,8 @@ MARKS = (
     "(Not Run)",
     "Testing",
     "TRY ",
+    "Fail (",
+    "Error (",
     "--- FAIL: ",
     "--- PASS: ",
     "PASS [",
@@ -130,6 +132,9 @@ _SAMPLE = re.compile(r"^&&&& FAILED (\S.{0,80}?)(?: #|$)")  # NVIDIA's samples a
 _FAILED_LIST = re.compile(r"^\s*Failed Tests? ?(?:\(\d+\))? ?:\s*$")
 _LIT_NAME = re.compile(r"^\s+(\S+ :: \S+)\s*$")
 _LIT = re.compile(r"^(?:FAIL|TIMEOUT|UNRESOLVED): (.{2,120}?)(?: \(\d+ of \d+\))?$")
+_MESON = re.compile(r"^\s*\d+/\d+ +(\S+(?: / \S+)?) +(FAIL|TIMEOUT|ERROR) +[\d.]+s\b")
+_DEQP = re.compile(r"^\s+(?:Fail|ResourceError|InternalError|Crash|Timeout) \((.+)\)\s*$")
+_DEQP_NAME = re.compile(r"^Test case '([^']+)'\.\.")
 _GO = re.compile(r"^\s*--- FAIL: (\S+)")
 _NEXTEST = re.compile(r"^\s*(?:TRY \d+ )?(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) +\[ *[\d.]+s\] (?:\([ \d/]+\) )?(.{2,300})$")
 # "MUL_MAT(m=16,n=2): [MUL_MAT] NMSE = 0.04 > 0.0005 FAIL": what was compared, with its limit.
@@ -265,6 +270,12 @@ class Tests:
         elif found := _BOOST.match(text):
             at = source(f"{found[1]}:{found[2]}") or found[1]
             yield _event("test-failed", f"The test {found[3]} failed at {at}: {found[4].rstrip('.')}.", found[3])
+        elif (found := _DEQP.match(text)) and (name := next(filter(None, map(_DEQP_NAME.match, near.before(3))), None)):
+            yield _event("test-failed", f"The test {name[1]} failed ({found[1][:LONGEST].rstrip('.')}).", name[1])
+        elif found := _MESON.match(text):
+            late = found[2] == "TIMEOUT"
+            said = f"The test {found[1]} {'ran out of time' if late else 'failed'}."
+            yield _event("test-failed", said, found[1], _next.HANG if late else _next.RECORD)
         elif found := _LIMIT.match(text):
             yield _event("test-failed", f"The test {found[1][:LONGEST]} failed ({found[2]}).", found[1], _next.INVESTIGATE)
         elif found := _SAMPLE.match(text) or _EXPECTED.match(text) or _LIT.match(text.strip()) or _NEXTEST.match(text) or _GO.match(text):

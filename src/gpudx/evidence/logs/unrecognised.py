@@ -273,7 +273,7 @@ _FINE = re.compile(
     # "No errors" in Korean, Chinese and Japanese.
     r"|(?:오류|에러|실패|문제)\S{0,3} (?:\S+ )?(?:않|없)"
     r"|(?:没有|沒有|无|無|未(?:发现|出现|见))(?:任何)?(?:错误|錯誤|报错|失败|异常)"
-    r"|(?:エラー|失敗|異常)\S{0,8}(?:ない|なし|ません)"
+    r"|(?:エラー|失敗|異常|問題)\S{0,10}(?:ない|なし|ません)"
     r"|\berror code\W{1,3}(?:[A-Z]+:)?0+\b(?!x)|\(EE\) error, \(NI\)|\(unknown line\)|^\s*unknown function \(ip:"
     r"|(?-i:\b(?:INFO|DEBUG|TRACE)\b).{0,200}\bnot (?:available|supported|enabled|initiali[sz]ed|found)",
     re.IGNORECASE,
@@ -295,7 +295,7 @@ _NEUTRAL = re.compile(
     r"|(?-i:[Ee]rror)[ =:]+(?:\d*\.\d+(?:e[-+]?\d+)?|\d+e[-+]?\d+|0)\b(?! *[:A-Za-z(])|errors? +\d*\.\d"
     r"|(?:on|if|when|error)[_-]?(?:error|fail)\w*=\S*|--\S*(?:error|fail)\S*"
     r"|\bdefault(?:s|ing)?(?: (?:to|is|value|behaviou?r)|\s*[:=])|fail-?safe|errors?[ -](?:check|handl|report|correct)\w*"
-    r"|fault[- ]tolerant|failover|\bretry|timeout\w{0,40}\s*(?:[:=]\s*\d+|\d+ ?m?s\b)|time-?out from \d+",
+    r"|fault[- ]tolerant|failover|\bretry|timeout\w{0,40}\s*(?:[:=]\s*\d+|\d+ ?m?s\b|(?:dis|en)abled)|time-?out from \d+",
     re.IGNORECASE,
 )
 # What a program advises, allows for or counts is not a failure.
