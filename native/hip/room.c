@@ -83,6 +83,10 @@ ROOMY(hipMallocFromPoolAsync, (void **result, size_t bytes, hipMemPool_t pool, h
 
 /* ---- peers ---- */
 
+/* Access that was allowed here and not yet by the program, a bit for each peer: the runtime would tell the program that it was before. */
+enum { DEVICES = 64 };
+static _Atomic uint64_t allowed[DEVICES];
+
 /* Before the first memory is allocated. Devices that cannot access each other stay as they are. */
 static void introduce(void)
 {
@@ -92,8 +96,9 @@ static void introduce(void)
     for (int one = 0; one < count; one++)
         for (int other = 0; other < count; other++)
             if (one != other && below.hipDeviceCanAccessPeer(&can, one, other) == hipSuccess && can
-                && below.hipSetDevice(one) == hipSuccess)
-                below.hipDeviceEnablePeerAccess(other, 0);
+                && below.hipSetDevice(one) == hipSuccess && below.hipDeviceEnablePeerAccess(other, 0) == hipSuccess
+                && one < DEVICES && other < DEVICES)
+                atomic_fetch_or(&allowed[one], (uint64_t)1 << other);
     below.hipSetDevice(current);
 }
 
@@ -105,7 +110,20 @@ static hipError_t met_hipMalloc(void **result, size_t bytes)
     return below.hipMalloc(result, bytes);
 }
 
-static const struct gdx_hip_stand_in met[] = { { GDX_HIP_hipMalloc, (void *)met_hipMalloc }, { -1, NULL } };
+static hipError_t met_hipDeviceEnablePeerAccess(int peer, unsigned int flags)
+{
+    int device = 0;
+    if (!flags && peer >= 0 && peer < DEVICES && below.hipGetDevice(&device) == hipSuccess && device < DEVICES) {
+        const uint64_t bit = (uint64_t)1 << peer;
+        if (atomic_fetch_and(&allowed[device], ~bit) & bit)
+            return hipSuccess;
+    }
+    return below.hipDeviceEnablePeerAccess(peer, flags);
+}
+
+static const struct gdx_hip_stand_in met[] = {
+    { GDX_HIP_hipMalloc, (void *)met_hipMalloc }, { GDX_HIP_hipDeviceEnablePeerAccess, (void *)met_hipDeviceEnablePeerAccess }, { -1, NULL },
+};
 static const struct gdx_hip_stand_in keeping[] = {
     { GDX_HIP_hipFree, (void *)kept_hipFree }, { GDX_HIP_hipFreeAsync, (void *)kept_hipFreeAsync }, { -1, NULL },
 };

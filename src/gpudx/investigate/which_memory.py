@@ -14,10 +14,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from gpudx import access
-from gpudx.access import undersized
+from gpudx.access import argument_width, byte_stride, undersized
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
-from gpudx.diagnose.explained import PAGE
 from gpudx.facts import Facts
 from gpudx.facts.allocated import Candidate, allocation_of, freed_before, missable
 from gpudx.investigate.observed import PLAIN, Observed, observed
@@ -40,6 +39,8 @@ WHY = {
 }
 AGAIN = "whether it still fails without the change"
 ZEROS = "whether it still fails with zeros in fresh memory"
+ANYWHERE = 1 << 40  # bytes past the end: how far the access was is not known
+WRONG_NUMBERS = (argument_width, byte_stride, undersized)
 OF_SOME = " past the end of a buffer."
 WHICH_ONE = "which buffer the fault is past the end of"
 DID = {
@@ -123,7 +124,7 @@ def _with_buffer(entry: Diagnosis, guilty: Guilty, facts: Facts, buffer: Candida
         summary=f"{entry.summary.removesuffix(OF_SOME)} past the end of {facts.memory.describe(buffer.object)}{made}{passed}.",
         guilty=replace(guilty, argument=buffer.argument, allocation=memory),
     )
-    reason = _too_small(guilty, facts, buffer)
+    reason = _wrong_number(guilty, facts, buffer)
     if reason is None:
         return shown
     cause = every_cause()[reason.cause]
@@ -133,20 +134,21 @@ def _with_buffer(entry: Diagnosis, guilty: Guilty, facts: Facts, buffer: Candida
         summary=f"{entry.summary.removesuffix(OF_SOME)}: {reason.text}.",
         evidence=(shown.evidence[0], *reason.evidence, *shown.evidence[1:]),
         refutes_if=cause.refutes_if,
-        fix=cause.fix,
+        fix=reason.steps or cause.fix,
         root=reason.root or shown.root,
     )
 
 
-def _too_small(guilty: Guilty, facts: Facts, buffer: Candidate) -> access.Reason | None:
-    """That the buffer was allocated for other numbers than the launch was passed. Where past its end the access was is not known."""
+def _wrong_number(guilty: Guilty, facts: Facts, buffer: Candidate) -> access.Reason | None:
+    """That the launch was passed another number than the buffer was allocated for. Where past its end the access was is not known."""
     launch = facts.launches.at_position((guilty.number or 0) - 1)
     if launch is None or buffer.argument is None:
         return None
     table = facts.objects.table
     end = int(table["handle"][buffer.object]) + int(table["size"][buffer.object])
-    reason = undersized.explain(access.Question(facts, launch, end, within=PAGE))
-    return reason if reason is not None and reason.object == buffer.object else None
+    question = access.Question(facts, launch, end, within=ANYWHERE)
+    reasons = (rule.explain(question) for rule in WRONG_NUMBERS)
+    return next((reason for reason in reasons if reason is not None and reason.object == buffer.object), None)
 
 
 def entry(state: Investigation, trial: Trial, case: Case, processes: Sequence[Facts]) -> Diagnosis | None:
