@@ -25,8 +25,8 @@ __all__ = [
 
 # Those that hipError_t has too.
 DEVICE_ERRORS = {code: OF_CUDA[code] for code in (214, 700, 702, 710, 719)}
-# A launch with more threads in a block than its kernel was compiled for is refused with hipErrorLaunchFailure, and nothing ran (ROCm release
-# notes 5.0, "Kernel launch failure"; clr, hip_module.cpp).
+# A launch with more threads in a block than its kernel was compiled for is refused with hipErrorLaunchFailure, and nothing ran (clr,
+# hip_module.cpp, ihipLaunchKernel_validate).
 REFUSES_LARGE_LAUNCHES = {719: "more threads in a block than the kernel was compiled for"}
 # A launch looks at the device's state when it returns; with HIP_LAUNCH_BLOCKING or AMD_SERIALIZE_KERNEL it has ended then.
 LAUNCHES_TELL_THEIR_OWN = True
