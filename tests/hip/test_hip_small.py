@@ -43,6 +43,7 @@ REPORTED = {
     "packed": ("argument-size", "confirmed"),
     "wide": ("argument-size", "confirmed"),
     "views": ("out-of-bounds-access", "confirmed"),
+    "pages": ("out-of-bounds-access", "confirmed"),
     "squares": ("bytes-for-elements", "confirmed"),
 }
 ABORTED = {  # the runtime shuts the queue down and prints a status, no address
@@ -102,6 +103,13 @@ def test_the_upper_half_of_a_number_that_nobody_passed_is_named(kit: Kit, tmp_pa
     case, said = case_of(kit, tmp_path, "wide")
     assert "argument 1 is 12,884,906,888 = 3 x 2^32 + 5,000" in " ".join(said.split()), said
     assert case.diagnosis[0].guilty is not None and case.diagnosis[0].guilty.argument == 0, said
+
+
+def test_room_before_one_buffer_names_what_a_negative_index_misses(kit: Kit, tmp_path: Path) -> None:
+    case, said = case_of(kit, tmp_path, "pages")
+    best = case.diagnosis[0]
+    assert best.guilty is not None and (best.guilty.kernel, best.guilty.argument) == ("gather", 1), said
+    assert "accessed memory before the start of buffer #1 (163,840 bytes), allocated at pages.hip:" in " ".join(said.split()), said
 
 
 def test_no_buffer_is_named_where_two_are_missed(kit: Kit, tmp_path: Path) -> None:
