@@ -152,8 +152,9 @@ def _of_graph(facts: Facts, launch: int, copy: HostCopy, offset: int, report: in
         id=ID,
         severity="error",
         message=(
-            f"The graph that {site.call} (call {site.number}{place_of(site)}) launched copies {size} of host memory, captured with {made.call} "
-            f"(call {made.number}{place_of(made)}), and that memory is not mapped any more: it was freed or moved after the capture."
+            f"The graph that {site.call} (call {site.number}{place_of(site)}) launched copies {size} of host memory, captured with "
+            f"{made.call} (call {made.number}{place_of(made)}), and that memory is not mapped any more: it was freed or moved after the "
+            "capture."
         ),
         evidence=(
             Evidence(f"byte {offset:,} of the host memory at {copy.address:#x} was not mapped when the fault was reported", (made.number,)),

@@ -34,10 +34,8 @@ CAUSE = Cause(
     id=ID,
     title="The error of an earlier call was taken for that of a launch",
     refutes_if="The program ends the same way when the earlier call succeeds.",
-    fix=(
-        "Check the status of the named call where it is made.",
-        "If that failure is expected, clear it right there with hipGetLastError().",
-    ),
+    fix=("Check the status of the named call where it is made.",),
+    fix_of=(("hip", "If that failure is expected, clear it right there with hipGetLastError()."),),
     predicts=(("recorded", "the launch succeeds, and the last error is that of a call before it"),),
     kind=FIXED,
 )

@@ -61,8 +61,8 @@ def pairs(facts: Facts) -> tuple[Pair, ...]:
 
 
 def _with_grid(facts: Facts, pair: Pair) -> Iterator[Pair]:
-    """The same with the grid, where each launch has as many groups in x and y as cover the two numbers: who passes two extents to a function
-    in the wrong order gets the grid of that order, too."""
+    """The same with the grid, where each launch has as many groups in x and y as cover the two numbers: who passes two extents to a
+    function in the wrong order gets the grid of that order, too."""
     if all(facts.launches.by_address[list(pair.launches)]) and all(_covers(facts, row, pair) for row in pair.launches[:MOST_CALLS]):
         yield replace(pair, grid=True)
 

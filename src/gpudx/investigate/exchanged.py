@@ -43,6 +43,7 @@ WHY = {
 EXPLAINED = (other_number.CAUSE, redirected.ROUNDED_DOWN, redirected.ELEMENTS, redirected.PITCH, redirected.HOST_PITCH, scaled.CAUSE)
 UNCHECKED = "The program prints nothing about a failed check, so its status may be a result of its own."
 AGAIN = "whether it still fails without the change"
+WITH_GRID = " and the grid with them"
 
 
 def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str = EXPERIMENT) -> Wanted | None:
@@ -210,7 +211,7 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         guilty=replace(Guilty.at(site, allocation_of(facts, int(given[pair.first]["object"]))), kernel=kernel),
         victim=None,
         evidence=(
-            Evidence(f"with arguments {pair.first} and {pair.second} swapped{' and the grid with them' if pair.grid else ''}: {one.failed}"),
+            Evidence(f"with arguments {pair.first} and {pair.second} swapped{WITH_GRID if pair.grid else ''}: {one.failed}"),
             Evidence(f"as they are: {plain.failed}"),
             *(Evidence(f"argument {_label(given[n], n)} is {_value(facts, given[n])}") for n in (pair.first, pair.second)),
         ),
