@@ -1,9 +1,9 @@
 """A launch that faults every time, on a device that reports no address: is it freed memory, or memory past the end of a buffer?
 
 Two experiments answer that. Each removes one kind of fault: `kept` keeps freed memory, `roomy` puts room behind buffers. If neither helps,
-`low-roomy` puts room before them. Two more are made where the launch was passed such memory: `xnack` lets devices access the host's, `peers`
-each other's. Exactly one of them must pass, twice, and the plain runs before and after must fail in the same launch. They also change what fresh memory holds, which a
-program may read by mistake: with zeros in fresh memory it must still fail.
+`low-roomy` puts room before them. Two more are made where the launch was passed such memory: `xnack` lets devices access the host's,
+`peers` each other's. Exactly one of them must pass, twice, and the plain runs before and after must fail in the same launch. They also
+change what fresh memory holds, which a program may read by mistake: with zeros in fresh memory it must still fail.
 
 Which buffer it is, runs with room after one buffer at a time show: exactly one of them must pass.
 """
