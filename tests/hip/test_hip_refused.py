@@ -51,3 +51,18 @@ def test_an_error_that_is_gone_by_then_is_no_finding(kit: Kit, tmp_path: Path, s
     """HIP 5 forgets it at the next call; with "cleared" the program asks for it right behind the call."""
     case = case_of(kit, tmp_path, shape, "registered", *filter(None, [word]))
     assert case["outcome"]["kind"] == "passed" and not worth_telling(case)
+
+
+@SHAPES
+def test_memory_that_is_freed_twice_in_stream_order(kit: Kit, tmp_path: Path, shape: str) -> None:
+    """The memory is still there when the second call comes, and nobody looks at its status."""
+    case = case_of(kit, tmp_path, shape, "owners")
+    best = case["diagnosis"][0]
+    assert (best["cause"], best["status"]) == ("use-of-released-object", "confirmed")
+    assert best["summary"].startswith("Memory #3 had been freed (hipFreeAsync, call ") and best["summary"].endswith("freed it again.")
+
+
+@SHAPES
+def test_memory_that_is_freed_once_and_given_out_again(kit: Kit, tmp_path: Path, shape: str) -> None:
+    case = case_of(kit, tmp_path, shape, "owners", "good")
+    assert case["outcome"]["kind"] == "passed" and not worth_telling(case)
