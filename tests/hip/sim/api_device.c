@@ -359,3 +359,9 @@ API hipError_t _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipSt
     return hipModuleLaunchKernel(kernel, (x + bx - 1) / bx, (y + by - 1) / by, (z + bz - 1) / bz, bx, by, bz,
                                  (unsigned)shared, stream, params, extra);
 }
+
+/* The oldest form; the arguments that calls before it gave are not kept here. */
+API hipError_t hipLaunchByPtr(const void *kernel)
+{
+    return sim_return(sim_name_of(kernel) ? hipSuccess : hipErrorInvalidDeviceFunction);
+}

@@ -59,7 +59,7 @@ void sim_revive(const void *address);              /* memory that was freed is t
 void sim_register(const void *host, size_t bytes); /* host memory that devices may access from now on */
 bool sim_unregister(const void *host);
 bool sim_find(const void *address, uintptr_t *base, size_t *size, int *device);
-void *sim_reserve(size_t bytes);                   /* addresses without memory; NULL: no room */
+void *sim_reserve(size_t bytes, void *wanted);     /* addresses without memory, these if they are free; NULL: no room */
 bool sim_map(void *address, size_t bytes, int device);  /* memory, which nobody may access yet */
 bool sim_grant(void *address, size_t bytes, int device);
 bool sim_unmap(void *address, size_t bytes);
