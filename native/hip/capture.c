@@ -10,7 +10,37 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* ---- what the program asks for ---- */
+/* ---- what the program registers and asks for ---- */
+
+enum { VARIABLES = 1 << 12 };
+static struct { _Atomic uintptr_t owner; const void *variable; const char *name; size_t bytes; } variables[VARIABLES];
+static _Atomic unsigned variable_count;
+
+/* Constructors of the program's register them, one after the other; names are constants of the compiler's. */
+void gdx_hip_capture_registered(void **modules, const void *variable, const char *name, size_t bytes)
+{
+    unsigned at = GDX_UNLIKELY(gdx_capturing() & GDX_CAPTURE_LAUNCH) ? atomic_fetch_add(&variable_count, 1) : VARIABLES;
+    if (at >= VARIABLES)
+        return;
+    variables[at].variable = variable;
+    variables[at].name = name;
+    variables[at].bytes = bytes;
+    atomic_store(&variables[at].owner, (uintptr_t)modules);
+}
+
+/* The program may have written any of them (hipMemcpyToSymbol). False: the runtime does not say where one is. */
+static bool meet_variables(uintptr_t owner)
+{
+    void *address = NULL;
+    for (unsigned i = 0; owner && i < atomic_load(&variable_count) && i < VARIABLES; i++) {
+        if (atomic_load(&variables[i].owner) != owner)
+            continue;
+        if (!gdx_hip_driver.hipGetSymbolAddress || gdx_hip_driver.hipGetSymbolAddress(&address, variables[i].variable) != hipSuccess)
+            return false;
+        gdx_capture_global(owner, GDX_HIP_WORD(address), variables[i].bytes, variables[i].name);
+    }
+    return true;
+}
 
 static void add_global(hipError_t status, const hipDeviceptr_t *result, const size_t *size, const void *owner, const char *name)
 {
@@ -96,12 +126,11 @@ static const char *put_code(struct gdx_capture *to, uintptr_t kernel, struct gdx
 {
     size_t bytes = 0;
     char *code = gdx_hip_whole_image(gdx_hip_image_of_function((const void *)kernel), &bytes);
-    (void)row;
     if (!code)
         return "the code object of its module was not seen as a whole";
     gdx_capture_put(to, GDX_CAPTURE_CODE, GDX_CODE_OBJECT, 0, 0, code, bytes);
     munmap(code, bytes);
-    return NULL;
+    return meet_variables(atomic_load(&row->owner)) ? NULL : "the runtime does not say where a variable of its module is";
 }
 
 static bool range_of(uint64_t address, uint64_t *base, uint64_t *bytes)

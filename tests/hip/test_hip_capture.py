@@ -14,7 +14,7 @@ from hip_kit import Kit
 from support import forked
 
 from gpudx.capsule import file
-from gpudx.capsule.model import Capsule
+from gpudx.capsule.model import Buffer, Capsule
 from gpudx.lab.build import Built
 
 ADD, FOLLOW, SCALED = "_Z3addPKfS0_Pfi", "_Z6followPPflf", "_Z6scaled4ViewPf"
@@ -43,6 +43,11 @@ def captured(kit: Kit, built: Built, folder: Path, launch: str, *words: object, 
     return folder / f"{kernel}-{number or 1}.gpucapsule", done.stderr
 
 
+def memory(held: Capsule) -> list[Buffer]:
+    """All of it but the variable of the module."""
+    return [one for one in held.buffers if one.symbol != "weights"]
+
+
 def contents(held: Capsule, argument: int) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
     """Before and after, as floats, of the buffer that an argument points to."""
     (one,) = [b for b in held.buffers if b.address == int.from_bytes(held.arguments[argument].value, "little")]
@@ -57,7 +62,7 @@ def test_a_launch_and_its_replay(kit: Kit, tmp_path: Path, shaped: str) -> None:
     assert (held.api, held.geometry.global_, held.geometry.local) == ("hip", (5120, 1, 1), (256, 1, 1))
     assert held.device.name == "simulated AMD device 0" and held.device.version.startswith("gfx90a")
     assert [(one.kind, one.data[:24]) for one in held.codes] == [("code object", b"__CLANG_OFFLOAD_BUNDLE__")]
-    assert [one.type for one in held.arguments] == ["float const*", "float const*", "float*", "int"] and len(held.buffers) == 3
+    assert [one.type for one in held.arguments] == ["float const*", "float const*", "float*", "int"] and len(memory(held)) == 3
     assert contents(held, 0)[0][6] == 8 and contents(held, 1)[0][6] == 2 and contents(held, 2)[1][6] == 10
     again = gpudx_(kit, program, "replay", path, "--times", 2)
     assert again.returncode == 0 and again.stdout.startswith("EQUAL"), again.stdout + again.stderr
@@ -70,7 +75,7 @@ def test_addresses_in_memory_and_in_structures(kit: Kit, tmp_path: Path, shaped:
     path, _ = captured(kit, program, tmp_path / "case", kernel)
     held = file.read(path)
     sizes = {FOLLOW: [64, 4 * N], SCALED: [32, 4 * N, 4 * N]}
-    assert sorted(one.size for one in held.buffers) == sizes[kernel], "what the table and the structure point to, too"
+    assert sorted(one.size for one in memory(held)) == sizes[kernel], "what the table and the structure point to, too"
     done = gpudx_(kit, program, "replay", path)
     assert done.returncode == 0 and done.stdout.startswith("EQUAL"), done.stdout + done.stderr
 
@@ -79,11 +84,12 @@ def test_other_data_gives_other_results(kit: Kit, tmp_path: Path) -> None:
     program = kit.hip_program("captured")
     path, _ = captured(kit, program, tmp_path / "case", ADD)
     held = file.read(path)
-    first = held.buffers[0]
+    first = memory(held)[0]
     assert first.before is not None
     content = first.before.copy()
     content[402] ^= 1
-    file.write(replace(held, buffers=(replace(first, before=content), *held.buffers[1:])), path)
+    changed = replace(first, before=content)
+    file.write(replace(held, buffers=tuple(changed if one is first else one for one in held.buffers)), path)
     done = gpudx_(kit, program, "replay", path)
     assert done.returncode == 1 and done.stdout.startswith("DIFFERS") and "argument 2 (float*)" in done.stdout, done.stdout
     assert "--sanitize" not in done.stdout, "HIP has none"
@@ -99,6 +105,18 @@ def test_modules(kit: Kit, tmp_path: Path, shaped: str) -> None:
         assert contents(held, 2)[1][6] == expected
         done = gpudx_(kit, program, "replay", path)
         assert done.returncode == 0 and done.stdout.startswith("EQUAL"), done.stdout + done.stderr
+
+
+def test_variables_of_the_module(kit: Kit, tmp_path: Path, shaped: str) -> None:
+    """What the program wrote to them, not what they are compiled with."""
+    program = kit.hip_program("captured")
+    path, _ = captured(kit, program, tmp_path / "case", "_Z8weightedPKfPf", "variables")
+    held = file.read(path)
+    (one,) = [b for b in held.buffers if b.symbol]
+    assert one.symbol == "weights" and one.before is not None and one.after is not None
+    assert one.before.view(np.float32).tolist() == [10, 20, 30, 40] and one.after.view(np.float32).tolist() == [11, 21, 31, 41]
+    done = gpudx_(kit, program, "replay", path, "--times", 2)
+    assert done.returncode == 0 and done.stdout.startswith("EQUAL"), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(("how", "said"), [({}, "FAILED with status 700"), ({"GPUDX_HIP_SIM_FAULT": "abort"}, "CRASHED with SIGABRT")])

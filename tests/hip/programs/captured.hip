@@ -5,6 +5,7 @@
  *   cut FILE       add from a code object, its last block smaller
  *   fault          add, with an address where there is nothing
  *   texture        sample, with a texture object that is there, and once more when it is destroyed
+ *   variables      weighted, which reads and writes a variable that the program has written
  *   by-pointer     add, by hipLaunchByPtr
  *   graph          add, while its stream is captured
  *   error          add, and once more after a call that failed */
@@ -18,9 +19,11 @@
 #include "small.h"
 
 const void *address_of_sample();
+const void *address_of_weights();
 void launch_add(const float *x, const float *y, float *out, int n, hipStream_t stream);
 void launch_follow(float **table, long at, float value);
 void launch_scaled(View view, float *sum);
+void launch_weighted(const float *x, float *out);
 void launch_sample(float *out, unsigned long texture);
 enum { N = 5000 };
 
@@ -88,6 +91,10 @@ int main(int words, char **word)
         launch_sample(out, (unsigned long)texture);
         CHECK(hipDestroyTextureObject(texture));
         launch_sample(out, (unsigned long)texture);
+    } else if (what == "variables") {
+        const float weights[] = { 10, 20, 30, 40 };
+        CHECK(hipMemcpyToSymbol(address_of_weights(), weights, sizeof weights, 0, hipMemcpyHostToDevice));
+        launch_weighted(x, out);
     } else if (what == "by-pointer") {
         printf("%d\n", hipLaunchByPtr(address_of_sample()));
     } else if (what == "graph") {

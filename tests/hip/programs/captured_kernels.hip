@@ -23,6 +23,24 @@ __global__ void scaled(View view, float *sum)
         sum[0] = view.values[1] + view.values[2];
 }
 
+extern "C" __device__ __attribute__((visibility("default"))) float weights[4] = { 1, 2, 3, 4 };
+
+__global__ void weighted(const float *x, float *out)
+{
+    out[threadIdx.x] = x[threadIdx.x] * weights[threadIdx.x];
+    weights[threadIdx.x] += 1;
+}
+
+const void *address_of_weights()
+{
+    return (const void *)weights;
+}
+
+void launch_weighted(const float *x, float *out)
+{
+    hipLaunchKernelGGL(weighted, dim3(1), dim3(4), 0, 0, x, out);
+}
+
 extern "C" __global__ void sample(float *out, unsigned long texture)
 {
     out[0] = texture ? 1.0f : 2.0f;

@@ -104,6 +104,7 @@ const char *sim_architecture(void);
 bool sim_has_code(const void *image);              /* for the devices, in a fat binary or a code object */
 
 /* ---- kernels.c ---- */
+void *sim_variable(const char *name, size_t *size); /* of the device; NULL: none */
 struct sim_argument { uint16_t at, size; bool floating, pointer; };
 struct sim_kernel {                                /* include/hip/hip_runtime.h has the same */
     void *code;
