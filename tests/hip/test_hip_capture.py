@@ -3,6 +3,7 @@ results."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from dataclasses import replace
@@ -14,7 +15,7 @@ from hip_kit import Kit
 from support import forked
 
 from gpudx.capsule import file
-from gpudx.capsule.model import Buffer, Capsule
+from gpudx.capsule.model import Buffer, Capsule, Code, Geometry
 from gpudx.lab.build import Built
 
 ADD, FOLLOW, SCALED = "_Z3addPKfS0_Pfi", "_Z6followPPflf", "_Z6scaled4ViewPf"
@@ -161,12 +162,18 @@ def test_the_limit(kit: Kit, tmp_path: Path) -> None:
 
 
 def test_instruments_around_a_replay(kit: Kit, tmp_path: Path, shaped: str) -> None:
-    """A fence needs memory of its own: addresses are moved then, and the results stay."""
+    """A launch that goes beyond its buffers without being noticed, and one that does not."""
     program = kit.hip_program("captured")
-    path, _ = captured(kit, program, tmp_path / "case", FOLLOW)
-    done = gpudx_(kit, program, "replay", path, "--fence", "--case", tmp_path / "fenced")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert list((tmp_path / "fenced").glob("case.json"))
+    path, _ = captured(kit, program, tmp_path / "case", ADD)
+    held = file.read(path)
+    beyond = replace(held.arguments[3], value=(N + 100).to_bytes(4, "little"))
+    file.write(replace(held, arguments=(*held.arguments[:3], beyond)), tmp_path / "beyond.gpucapsule")
+    assert gpudx_(kit, program, "replay", tmp_path / "beyond.gpucapsule").stdout.startswith("EQUAL")
+    for capsule, found in ((tmp_path / "beyond.gpucapsule", True), (path, False)):
+        case = tmp_path / f"fenced-{found}"
+        gpudx_(kit, program, "replay", capsule, "--fence", "--poison", "--case", case)
+        errors = [one["id"] for one in json.loads((case / "case.json").read_text())["findings"] if one["severity"] == "error"]
+        assert bool(errors) == found, errors
 
 
 def test_the_other_commands(kit: Kit, tmp_path: Path) -> None:
@@ -178,3 +185,48 @@ def test_the_other_commands(kit: Kit, tmp_path: Path) -> None:
     assert "variants are OpenCL sources, and this is a HIP launch" in bench.stdout + bench.stderr
     sanitized = gpudx_(kit, program, "replay", path, "--sanitize")
     assert sanitized.returncode == 2 and "HIP" in sanitized.stderr, sanitized.stderr
+
+
+def test_the_guilty_launch_of_a_case(kit: Kit, tmp_path: Path) -> None:
+    program = kit.hip_program("captured")
+    gpudx_(kit, program, "run", "--case", tmp_path / "broken", "--", program.program, "fault")
+    done = gpudx_(kit, program, "capture", tmp_path / "broken", "--case", tmp_path / "taken")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = (tmp_path / "taken").glob("*.gpucapsule")
+    assert file.read(path).outcome.ending == "failed"
+
+
+def test_a_smaller_launch(kit: Kit, tmp_path: Path) -> None:
+    """An infinity out of finite numbers stays, and there is no C program."""
+    program = kit.hip_program("captured")
+    path, _ = captured(kit, program, tmp_path / "case", ADD)
+    held, buffers = file.read(path), []
+    for one in held.buffers:
+        assert one.before is not None
+        content = one.before.copy()
+        if one.size > 100:
+            content[80:84].view(np.float32)[:] = 3e38
+        buffers.append(replace(one, before=content))
+    file.write(replace(held, buffers=tuple(buffers)), path)
+    done = gpudx_(kit, program, "shrink", path, "--attempts", 20)
+    assert done.returncode == 0 and "There is no C program of a HIP launch" in done.stderr, done.stdout + done.stderr
+    assert file.read(path.with_suffix(".min.gpucapsule")).bytes < held.bytes and not list(tmp_path.rglob("*.min.c"))
+
+
+@pytest.mark.parametrize("wrong", ["code", "sizes", "kernel", "arguments"])
+def test_a_hostile_capsule(kit: Kit, tmp_path: Path, wrong: str) -> None:
+    """It ends with a sentence, or in the player's process."""
+    program = kit.hip_program("captured")
+    path, _ = captured(kit, program, tmp_path / "case", ADD)
+    held = file.read(path)
+    changed = {
+        "code": replace(held, codes=(Code("code object", b"__CLANG_OFFLOAD_BUNDLE__" + b"\xff" * 4096),)),
+        "sizes": replace(held, geometry=Geometry((5120,), (256,))),
+        "kernel": replace(held, kernel="_Z5otherv"),
+        "arguments": replace(held, arguments=tuple(replace(one, value=b"\x01" * 8) for one in held.arguments)),
+    }[wrong]
+    file.write(changed, path)
+    done = gpudx_(kit, program, "replay", path)
+    assert "Traceback" not in done.stdout + done.stderr
+    says = {"code": "was compiled for other devices", "sizes": "its sizes are not those of a HIP launch"}
+    assert says.get(wrong, "") in done.stderr and done.returncode == (2 if wrong in says else 1), done.stdout + done.stderr
