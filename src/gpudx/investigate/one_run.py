@@ -6,7 +6,7 @@ import contextlib
 import math
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from gpudx.kernel_checks.opposite_order import Launched
 from gpudx.kernel_checks.word_changes import Change, changes
 from gpudx.lab import at_sites, complaints, criteria
 from gpudx.lab.experiments import PLAIN, Context, Seen, base, every
-from gpudx.lab.recorded import TRACES, run_recorded
+from gpudx.lab.recorded import TRACES, RunResult, run_recorded
 from gpudx.lab.trials import OUTPUT, Interrupted
 from gpudx.model import Asked, Case
 from gpudx.model.how import How
@@ -120,7 +120,7 @@ def make(job: Job, folder: Path) -> Made:
         stuck = standstill.Standstill(folder / TRACES, still_s) if math.isfinite(still_s) else None
         run = run_recorded(words, folder, how, is_stuck=stuck)
         if run.returncode == 0:
-            run = replace(run, wrong=_wrong(context.asked, folder / OUTPUT, how.extra_env))
+            run = _judged(run, context.asked, folder / OUTPUT)
     if run.interrupted:
         raise Interrupted
     quiet = _quiet_for(folder) if run.timed_out else 0.0
@@ -150,12 +150,11 @@ def make(job: Job, folder: Path) -> Made:
     )
 
 
-def _wrong(asked: Asked, output: Path, environment: Mapping[str, str]) -> str:
-    """What is wrong with a run that exited with 0: by the user's words, else by the program's own."""
+def _judged(run: RunResult, asked: Asked, output: Path) -> RunResult:
+    """With what is wrong with a run that exited with 0: by the user's words, else by the program's own."""
     if asked.judges:
-        return criteria.wrong(asked, output, environment)
-    line = complaints.complaint(output)
-    return f'it printed "{line}"' if line else ""
+        return replace(run, wrong=criteria.wrong(asked, output, run.how.extra_env))
+    return replace(run, complaint=complaints.complaint(output))
 
 
 FAILED_CHECK = re.compile(

@@ -28,7 +28,7 @@ from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.prediction import TWICE, passes_needed
 from gpudx.lab import at_sites
 from gpudx.lab.experiments import VARIANT, base
-from gpudx.lab.experiments.memory_kept import KEPT, ROOMY
+from gpudx.lab.experiments.memory_kept import KEPT, LOW, ROOMY
 from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Site, Trial, Verdict
 from gpudx.model.cause_kinds import THREADS, UNORDERED
 from gpudx.text import plural, several
@@ -37,7 +37,7 @@ EDGE, TRANSFERS, SERIALISED, TURNS = "edge", "blocking-transfers", "serialised",
 HOST_MEMORY, SHARED_MEMORY = "host-memory-changed-under-copy", "host-access-during-kernel"
 ORDER_OR_TIMING, MOST_PAIRS = "order-or-timing", 3
 UNORDERED_ACCESS, REUSED_DATA = "unordered-access", "host-function-data-reused"
-WITHOUT_INSTRUMENT = (EDGE, TRANSFERS, KEPT, ROOMY)  # what their records show, plain runs have too
+WITHOUT_INSTRUMENT = (EDGE, TRANSFERS, KEPT, ROOMY, LOW)  # what their records show, plain runs have too
 SHARED = ("managed", "host", "registered")  # families of memory that host and kernels can use at once
 LEVEL = 0.01  # of a false confirmation
 MOST_PLAIN = 24  # runs without it, to see these

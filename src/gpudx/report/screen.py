@@ -581,10 +581,8 @@ def _foot(case: Case, writer: Writer) -> list[str]:
 
 def _own_words(case: Case, writer: Writer) -> list[str]:
     """Of a program that exits with 0: the line that counts as its failure, and how to say it otherwise."""
-    _, found, words = case.outcome.summary.partition(", but it printed ")
-    if not found or case.outcome.exit_code != 0:
-        return []
-    return writer.wrapped(f"taken as the failure: {words.rstrip('.')}; --check CMD decides by a command instead")
+    line = case.outcome.complaint
+    return writer.wrapped(f'taken as the failure: "{line}"; --check CMD decides by a command instead') if line else []
 
 
 def _more(case: Case, writer: Writer, picture: str) -> list[str]:

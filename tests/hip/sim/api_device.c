@@ -36,6 +36,9 @@ API const char *hipGetErrorString(hipError_t error)
     case hipErrorNoDevice: return "no ROCm-capable device is detected";
     case hipErrorInvalidDevice: return "invalid device ordinal";
     case hipErrorIllegalAddress: return "an illegal memory access was encountered";
+    case hipErrorLaunchFailure: return "unspecified launch failure";
+    case hipErrorHostMemoryAlreadyRegistered: return "part or all of the requested memory range is already mapped";
+    case hipErrorPeerAccessAlreadyEnabled: return "peer access is already enabled";
     default: return "unknown error";
     }
 }
@@ -148,14 +151,13 @@ API hipError_t hipDeviceEnablePeerAccess(int peer, unsigned int flags)
 {
     if (!is_device(peer) || flags)
         return sim_return(hipErrorInvalidValue);
-    sim_allow_peer(sim_device, peer);
-    return sim_return(hipSuccess);
+    return sim_return(sim_allow_peer(sim_device, peer) ? hipSuccess : hipErrorPeerAccessAlreadyEnabled);
 }
 
 /* ---- device code ---- */
 
-struct fat { bool fits; };
-struct registered { const void *host; char *name; struct registered *next; bool fits; };
+struct fat { const void *image; bool fits; };
+struct registered { const void *host; char *name; struct registered *next; bool fits; unsigned most_threads; };
 struct ihipModuleSymbol_t { char name[1]; };
 struct ihipModule_t { int unused; };
 static struct registered *kernels;
@@ -163,6 +165,7 @@ static struct registered *kernels;
 API void **__hipRegisterFatBinary(const void *data)
 {
     struct fat *fat = calloc(1, sizeof *fat);
+    fat->image = data;
     fat->fits = sim_has_code(data);
     return (void **)fat;
 }
@@ -177,14 +180,45 @@ API void __hipRegisterFunction(void **modules, const void *host, char *name, con
 {
     (void)name, (void)limit, (void)thread, (void)block_id, (void)block, (void)grid, (void)wavefront;
     struct registered *one = malloc(sizeof *one);
-    *one = (struct registered){ host, strdup(device_name), kernels, ((struct fat *)modules)->fits };
+    const struct fat *fat = (const struct fat *)modules;
+    *one = (struct registered){ host, strdup(device_name), kernels, fat->fits, fat->fits ? sim_most_threads(fat->image, device_name) : 0 };
     kernels = one;
 }
+
+static struct variable { const void *host; const char *name; struct variable *next; } *variables;
 
 API void __hipRegisterVar(void **modules, void *var, char *host, char *device, int is_extern, size_t size, int constant,
                           int global)
 {
-    (void)modules, (void)var, (void)host, (void)device, (void)is_extern, (void)size, (void)constant, (void)global;
+    (void)modules, (void)host, (void)is_extern, (void)size, (void)constant, (void)global;
+    struct variable *one = malloc(sizeof *one);
+    *one = (struct variable){ var, strdup(device), variables };
+    variables = one;
+}
+
+API hipError_t hipGetSymbolAddress(void **result, const void *host)
+{
+    size_t size;
+    *result = NULL;
+    for (const struct variable *one = variables; one && !*result; one = one->next)
+        *result = one->host == host ? sim_variable(one->name, &size) : NULL;
+    return sim_return(*result ? hipSuccess : hipErrorInvalidSymbol);
+}
+
+API hipError_t hipModuleGetGlobal(hipDeviceptr_t *result, size_t *size, hipModule_t module, const char *name)
+{
+    size_t bytes = 0;
+    *result = module ? sim_variable(name, &bytes) : NULL;
+    if (size)
+        *size = bytes;
+    return sim_return(*result ? hipSuccess : hipErrorNotFound);
+}
+
+API hipError_t hipMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, hipMemcpyKind kind)
+{
+    void *to = NULL;
+    hipError_t status = hipGetSymbolAddress(&to, symbol);
+    return status == hipSuccess ? hipMemcpy((char *)to + offset, from, bytes, kind) : status;
 }
 
 const char *sim_name_of(const void *host)
@@ -193,6 +227,14 @@ const char *sim_name_of(const void *host)
         if (one->host == host)
             return one->fits ? one->name : NULL;
     return NULL;
+}
+
+static unsigned most_threads(const void *host)
+{
+    for (const struct registered *one = kernels; one; one = one->next)
+        if (one->host == host)
+            return one->most_threads;
+    return 0;
 }
 
 API hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
@@ -269,6 +311,14 @@ static bool too_large(uint64_t blocks, uint64_t threads)
     return blocks * threads >= (uint64_t)1 << 32;  /* HIP programming manual: work-items of a dimension */
 }
 
+/* clr, hip_module.cpp, ihipLaunchKernel_validate: more threads than the kernel was compiled for are another error than more than the
+ * device has. */
+static bool in_bounds(const void *kernel, dim3 block)
+{
+    unsigned most = kernel ? most_threads(kernel) : 0;
+    return !most || (uint64_t)block.x * block.y * block.z <= most;
+}
+
 static bool is_valid(dim3 grid, dim3 block, size_t shared)
 {
     uint64_t threads = (uint64_t)block.x * block.y * block.z;
@@ -292,6 +342,8 @@ static hipError_t launch(const void *kernel, const char *name, dim3 grid, dim3 b
         return sim_return(hipErrorInvalidConfiguration);
     if (noop)
         return sim_return(hipSuccess);
+    if (!in_bounds(kernel, block))
+        return sim_return(hipErrorLaunchFailure);
     struct sim_launch one = { .function = kernel, .name = name, .grid = grid, .block = block, .device = sim_stream_device(stream) };
     if (!sim_prepare(&one, name, params, extra))
         one.code = NULL;
@@ -358,4 +410,10 @@ API hipError_t _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipSt
     (void)start, (void)stop, (void)flags;
     return hipModuleLaunchKernel(kernel, (x + bx - 1) / bx, (y + by - 1) / by, (z + bz - 1) / bz, bx, by, bz,
                                  (unsigned)shared, stream, params, extra);
+}
+
+/* The oldest form; the arguments that calls before it gave are not kept here. */
+API hipError_t hipLaunchByPtr(const void *kernel)
+{
+    return sim_return(sim_name_of(kernel) ? hipSuccess : hipErrorInvalidDeviceFunction);
 }
