@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from gpudx.diagnose import stride_reasons
+from gpudx.diagnose import divided_launches, stride_reasons
 from gpudx.diagnose.access_numbers import (
     EXTENTS,
     Numbers,
@@ -497,8 +497,8 @@ def _offset_twice(n: Numbers) -> Why | None:
 
 
 def _exchanged(n: Numbers) -> Why | None:
-    """With two arguments exchanged, the last work-item accesses the last element, here and wherever else the kernel uses them. Where
-    another access fits as it is, the index is wrong and not the order of the arguments."""
+    """With two arguments exchanged, the last work-item accesses the last element, and in all launches of the kernel no other access leaves
+    its buffer. Where another access fits as it is, the index is wrong and not the order of the arguments."""
     if n.tree is None or n.solved is None or has(n.tree, *OPEN):
         return None
     used = {one[1] for one in has(n.tree, "argument")}
@@ -510,7 +510,7 @@ def _exchanged(n: Numbers) -> Why | None:
         end, straight = _last(n.tree, here), _last(n.tree, n.solved)
         if end != n.held - 1 or straight is None or straight < n.held or not 0 <= values.value(n.tree, here) < n.held:
             continue
-        if _fits_elsewhere(n, {a.argument, b.argument}):
+        if _fits_elsewhere(n, {a.argument, b.argument}) or not divided_launches.all_inside(n, (a.argument, b.argument)):
             continue
         text = (
             f"Arguments {a.argument} and {b.argument} look swapped: with {a.label} = {b.value:,} and {b.label} = {a.value:,}"
@@ -941,6 +941,7 @@ RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _bytes_per_element,
     _offset_twice,
     _exchanged,
+    divided_launches.why,
     stride_reasons.why,
     stride_reasons.wrong_pitch,
     _id_is_outside,

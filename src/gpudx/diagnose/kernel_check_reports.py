@@ -209,9 +209,19 @@ def _failure(facts: Facts, position: int, known: Program, values: dict[str, int]
     )
 
 
-def not_checked(facts: Facts) -> Counter[tuple[str, str]]:
-    """Why programs, or kernels by name, ran without checks, and how many."""
-    return Counter((facts.trace.text(p), facts.trace.text(p, "text2")) for p in _notes(facts, "note_not_checked"))
+def not_checked(facts: Facts) -> Counter[tuple[str, str, tuple[str, ...]]]:
+    """Why programs, or kernels by name, ran without checks, with the kernels of a program that were launched, and how many."""
+    notes = _notes(facts, "note_not_checked")
+    return Counter((facts.trace.text(p), facts.trace.text(p, "text2"), _launched_of(facts, p)) for p in notes)
+
+
+def _launched_of(facts: Facts, position: int) -> tuple[str, ...]:
+    """The kernels of the program that a note is about which were launched after it."""
+    launches, program = facts.launches, facts.trace.record(position)["program"]
+    after = np.flatnonzero(launches.position > position)
+    _, first = np.unique(launches.kernel_row[after], return_index=True)
+    rows = [int(after[at]) for at in sorted(first.tolist())]
+    return tuple(dict.fromkeys(launches.name(row) for row in rows if (info := launches.info(row)) and info.program == program))
 
 
 def programs(folder: Path) -> list[Program]:
