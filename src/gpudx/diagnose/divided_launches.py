@@ -13,7 +13,6 @@ from gpudx.diagnose.access_numbers import Numbers, Why, has
 from gpudx.kernel_checks import values
 from gpudx.kernel_checks.formulas import Tree
 from gpudx.kernel_checks.values import OPEN, World
-from gpudx.text import plural
 
 PARTS = (2, 3, 4, 8, 16)
 WORDS = {2: "half", 3: "a third", 4: "a quarter"}
@@ -45,9 +44,9 @@ def why(n: Numbers) -> Why | None:
 
 
 def _told(n: Numbers, total: int, fitting: int, part: int, launches: int) -> Why:
-    every = f", in each of {plural(launches, 'launch', 'launches')} that was computed" if launches > 1 else ""
+    every = f"; so it is in each of {launches} launches that were computed" if launches > 1 else ""
     share = f"{WORDS[part]} as many" if part in WORDS else f"1/{part} of them"
-    text = f"The launch has {total:,} work-items, and {n.name} has room for {fitting:,}, {share}: those from {fitting:,} on go outside{every}."
+    text = f"The launch has {total:,} work-items, and {n.name} has room for {fitting:,}, {share}: ids from {fitting:,} go outside{every}."
     step = f"Launch {fitting:,} work-items instead of {total:,}, or skip ids from {fitting:,} on in the kernel."
     return Why("out-of-bounds-access", text, (step,))
 

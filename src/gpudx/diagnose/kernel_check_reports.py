@@ -209,8 +209,13 @@ def _failure(facts: Facts, position: int, known: Program, values: dict[str, int]
     )
 
 
-def not_checked(facts: Facts) -> Counter[tuple[str, str, tuple[str, ...]]]:
-    """Why programs, or kernels by name, ran without checks, with the kernels of a program that were launched, and how many."""
+def not_checked(facts: Facts) -> Counter[tuple[str, str]]:
+    """Why programs, or kernels by name, ran without checks, and how many."""
+    return Counter((facts.trace.text(p), facts.trace.text(p, "text2")) for p in _notes(facts, "note_not_checked"))
+
+
+def launched_without(facts: Facts) -> Counter[tuple[str, str, tuple[str, ...]]]:
+    """The same of OpenCL programs, with the kernels of each that were launched."""
     notes = _notes(facts, "note_not_checked")
     return Counter((facts.trace.text(p), facts.trace.text(p, "text2"), _launched_of(facts, p)) for p in notes)
 

@@ -586,7 +586,8 @@ def instrument(wanted: KernelChecks, facts: Sequence[Facts], case_dir: Path) -> 
     saw += f"{checked:,} of {checked + unchecked:,} accesses checked"
     saw += f"; {plural(missing, 'program or kernel', 'programs or kernels')} ran without checks" if missing else ""
     nothing = len(programs) <= refused
-    blind = "; ".join(_missing(_short_reason(why), kernel, launched, count).rstrip(".") for (why, kernel, launched), count in lost[:MOST_LOST])
+    told = (_missing(_short_reason(why), kernel, launched, count) for (why, kernel, launched), count in lost[:MOST_LOST])
+    blind = "; ".join(one.rstrip(".") for one in told)
     blind = f"{NOTHING_CHECKED}{blind}" if blind and nothing else blind
     blind = blind or (f"{plural(unchecked, 'access', 'accesses')} could not be checked" if unchecked else "")
     left = _left_out(wanted, programs)
@@ -632,7 +633,7 @@ def not_checked(wanted: KernelChecks, facts: Sequence[Facts], live: bool, case_d
 def _unchecked(facts: Sequence[Facts]) -> list[tuple[tuple[str, str, tuple[str, ...]], int]]:
     """Programs and kernels that ran as they are: the reason, the kernel or those of the program, and how many; without what --kernel
     leaves out."""
-    return [(why, count) for one in facts for why, count in reports.not_checked(one).items() if why[0] != LEFT_OUT]
+    return [(why, count) for one in facts for why, count in reports.launched_without(one).items() if why[0] != LEFT_OUT]
 
 
 def _missing(why: str, kernel: str, launched: Sequence[str], count: int) -> str:

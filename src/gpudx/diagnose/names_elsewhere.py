@@ -1,5 +1,5 @@
-"""Two arguments in each other's place, as another kernel of the program shows: its parameter of the same name and type was passed the buffer
-that this launch passes as the other one."""
+"""Two arguments in each other's place, as another kernel of the program shows: its parameter of the same name and type was passed the
+buffer that this launch passes as the other one."""
 
 from __future__ import annotations
 

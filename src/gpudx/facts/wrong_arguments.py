@@ -30,7 +30,8 @@ class Argument:
 
 
 def arguments(facts: Facts, writes: LastWrites, alike: Alike) -> Iterator[Argument]:
-    """For each kernel function and argument, the buffers that it may have been meant to be passed; those that fewer calls set first."""
+    """For each kernel function and argument, the buffers that it may have been meant to be passed: first those in place of one that an
+    earlier launch has used already, and those that fewer calls set."""
     found: list[Argument] = []
     given, launched = _given(facts), facts.launches.arguments.object
     memory = facts.objects.rows_of("buffer", "image", "memory").tolist()
@@ -50,7 +51,14 @@ def arguments(facts: Facts, writes: LastWrites, alike: Alike) -> Iterator[Argume
             late = {obj for obj, at in unread.items() if reads and at < group.positions[0]}
             near &= {*waiting, *late}
             found += [Argument(group, index, last, other) for other in sorted(near)]
-    yield from sorted(found, key=lambda one: len(one.group.positions))
+    yield from sorted(found, key=lambda one: (not _is_used_before(facts, one), len(one.group.positions)))
+
+
+def _is_used_before(facts: Facts, one: Argument) -> bool:
+    """Has a launch read the buffer that is passed before, under another argument?"""
+    table = uses(facts)
+    reads = (table["argument"] >= 0) & ((table["how"] & (READ | WRITE)) == READ)
+    return bool((reads & (table["object"] == one.given) & (table["position"] < one.group.positions[0])).any())
 
 
 @dataclass(frozen=True)

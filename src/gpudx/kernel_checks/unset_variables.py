@@ -1,4 +1,5 @@
-"""Private variables and local arrays that a kernel may read before it writes them, and text that gives them a value where they are declared.
+"""Private variables and local arrays that a kernel may read before it writes them, and text that gives them a value where they are
+declared.
 
 For numbers, clang's own analysis says which; whether the path on which one stays without a value is ever taken, it cannot say. Of arrays,
 vectors, structs and variables whose address is taken it says nothing, so all that are declared without a value are tried.
@@ -89,7 +90,8 @@ def _shared_value(node: Node) -> str:
     """The statements in which the work-items of a group fill a local array, "" where not all of them may come there."""
     if node.type_kind != "CONSTANTARRAY" or _holds_pointers(node) or not _is_reached(node):
         return ""
-    part, step, size = ("uint", "0x{0}u", f"sizeof({node.name}) / 4") if _in_words(node) else ("uchar", "0x{0} & 0xff", f"sizeof({node.name})")
+    part, step = ("uint", "0x{0}u") if _in_words(node) else ("uchar", "0x{0} & 0xff")
+    size = f"sizeof({node.name}) / sizeof({part})"
     fill = f"((__local {part} *)&{node.name})[gdx_n] = {step};"
     return f" for (uint gdx_n = {ITEM}; gdx_n < {size}; gdx_n += {ITEMS}) {fill} barrier(CLK_LOCAL_MEM_FENCE);"
 

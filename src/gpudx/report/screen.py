@@ -641,7 +641,8 @@ def unchecked_kernels(case: Case) -> list[str]:
     """The sentences about kernels that were to check themselves and ran as they are, of this run and of an investigation's."""
     trials = case.investigation.trials if case.investigation else ()
     told = [one.blind for one in case.instruments if KERNEL_CHECKS.match(one.name)] + [one.blind for one in trials]
-    return list(dict.fromkeys(part.removeprefix(NOTHING_CHECKED) for text in told for part in text.split("; ") if UNCHECKED_KERNELS in part))
+    parts = (part.removeprefix(NOTHING_CHECKED) for text in told for part in text.split("; "))
+    return list(dict.fromkeys(part for part in parts if UNCHECKED_KERNELS in part))
 
 
 def _without_any_check(case: Case) -> set[str]:
