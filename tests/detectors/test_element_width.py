@@ -206,7 +206,7 @@ def test_doubles_in_a_float_buffer_are_seen_by_their_bits(world: Make, look: Loo
     ],
 )
 def test_longs_for_a_parameter_of_ints(world: Make, look: Look, data: np.ndarray, declared: str, silent: bool) -> None:
-    found = [one for one in look(_uploaded(world, data), "exit", exit_code=1) if one.id == "element-width"]
+    found = [one for one in look(_uploaded(world, data, declared), "exit", exit_code=1) if one.id == "element-width"]
     assert bool(found) is not silent
     assert silent or "as int, every second one is 0" in found[0].message
 
