@@ -14,9 +14,10 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
+from math import prod
 
 from gpudx.diagnose import partial_writes
-from gpudx.diagnose.access_numbers import has
+from gpudx.diagnose.access_numbers import Numbers, has
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
 from gpudx.facts.accesses import READ, WRITE
@@ -44,7 +45,7 @@ MOST_LEADERS = 16
 
 def led_by(found: Sequence[Failure]) -> dict[int, Failure]:
     """For each report that can follow from an earlier one, by its place in `found`: the first that it can follow from."""
-    following = [at for at, one in enumerate(found) if one.kind in FOLLOWING and one.kind != "bounds"]
+    following = [at for at, one in enumerate(found) if one.kind in FOLLOWING and one.kind != "bounds" and not _must_collide(one)]
     garbled = _garbled(found)
     reached: list[tuple[Failure, Collection[int]]] = []
     for number, one in enumerate(found if following else ()):
@@ -83,6 +84,20 @@ def _left_unwritten(found: Sequence[Failure], led: Mapping[int, Failure]) -> dic
 
 def _is_local(one: Failure) -> bool:
     return one.thing is not None and "local" in (one.thing.kind, one.thing.space)
+
+
+def _must_collide(one: Failure) -> bool:
+    """Do more work-items come to an update than the buffer has elements? Then two of them meet, whatever an earlier fault left."""
+    launch = one.facts.launches.at_position(one.position) if one.kind == "race" and one.reads and one.writes else None
+    if launch is None or one.thing is None or one.thing.kind != "argument" or not one.thing.element:
+        return False
+    items = prod(max(1, size) for size in one.facts.launches.geometry(launch)[0])
+    if one.site.conditional:
+        guards, numbers = {text: argument for argument, text in one.site.guards}, Numbers(one)
+        known = all(kind == "if" and text in guards for kind, _, text in one.site.inside)
+        limits = [number.value for text, argument in guards.items() for number in numbers.compared(argument, text)]
+        items = min(items, *limits) if one.site.inside and known and limits else 0
+    return items > one.size // one.thing.element
 
 
 def _first(one: Failure, reached: Sequence[tuple[Failure, Collection[int]]]) -> Failure | None:
