@@ -61,6 +61,7 @@ REASONS = (
     macro_values, option_reasons, stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons,
     overlapping_regions, race_reasons, partial_writes, partial_launches, nan_reasons, image_reasons,
 )  # fmt: skip
+IN_SOURCE = ("private", "local", "constant", "program")  # arrays whose size the kernel's source says
 MOST_NAMED = 4  # kernels
 MOST_LOST = 2  # programs or kernels without checks that one line names
 NOT_COMPILED = "the driver does not compile the rewritten source"  # native/opencl/checks.c
@@ -339,6 +340,9 @@ def _steps(f: Failure) -> Iterator[str]:
     is_local = f.thing is not None and "local" in (f.thing.kind, f.thing.space)
     if f.kind == "loop":
         yield from _ends_of_loop(f)
+    elif f.kind == "bounds" and f.thing is not None and f.thing.kind in IN_SOURCE and f.thing.element:
+        room = plural(f.size // f.thing.element, "element")
+        yield f"Declare {name} with room for the largest index, or skip the access where the index is not below its {room}."
     elif f.kind == "alignment":
         yield from alignment_steps.steps(f)
     elif f.kind == "barrier" and f.other is not None:
