@@ -353,8 +353,8 @@ says nothing about a race between a copy and something else.
         refutes_if="The access stays inside the buffer, or the part of one, that the argument names.",
         fix=(
             (
-                "Compare the index in the kernel with the size of the buffer: guard it where it can leave the buffer (at a tail, an edge, "
-                "or by a value from memory), or allocate as much as the launch needs."
+                "Guard the index where it can leave the buffer (at a tail, an edge, or by a value from memory), "
+                "or allocate what the launch needs."
             ),
             "If the size came from defaults, compute it from the same numbers that the launch uses.",
         ),

@@ -106,7 +106,9 @@ class Room:
         yield (room := replace(room, around=1))
         yield (room := replace(room, facts=2))
         yield (room := replace(room, steps=1))
-        yield replace(room, around=0, facts=1)
+        yield (room := replace(room, around=0, facts=3))
+        yield (room := replace(room, facts=2))
+        yield replace(room, facts=1)
 
 
 class Writer:
@@ -307,7 +309,9 @@ def _sentences(text: str, writer: Writer, most: int = MOST_SENTENCE_LINES) -> li
 
 
 def _code(place: SourceLine, writer: Writer, around: int) -> list[str]:
-    inside = f"in {clean(without_arguments(place.function))}" if place.function and place.function != MODULE else ""
+    file = place.place.rpartition(":")[0]
+    function = place.function.replace(f"launched at {file}:", "launched at line ")
+    inside = f"in {clean(without_arguments(function))}" if function and function != MODULE else ""
     whole = (*writer.paths, inside.partition(",")[0])
     lines = wrapped(f"{writer.near(full(place.place))} {inside}", writer.width, INDENT, whole=whole)
     chosen = place.around(around)
