@@ -241,3 +241,12 @@ def test_lines_around_the_code_go_before_the_last_facts(width: int, tmp_path: Pa
 def test_a_kernel_in_the_file_of_its_launch_is_shown_with_one_path(launched: str, said: str) -> None:
     place = SourceLine("a.c:3", f"blur, launched at {launched}", 3)
     assert screen._code(place, screen.Writer(Page(80)), 0) == [f"  a.c:3 in blur, {said}"]
+
+
+def test_the_line_that_counts_as_the_failure_is_shown_as_data() -> None:
+    """Of a program that exits with 0; it stays silent where the user judges, whose reason may quote a line, too."""
+    summary = 'The program exited with status 0 after 1 s, but it printed "3 rows FAILED".'
+    own = replace(FULL, outcome=Outcome("exit", summary, 0, complaint="3 rows FAILED"))
+    judged = replace(FULL, outcome=Outcome("exit", summary, 0))
+    assert any('taken as the failure: "3 rows FAILED"' in line for line in shown(own, 100))
+    assert not any("taken as the failure" in line for line in shown(judged, 100))

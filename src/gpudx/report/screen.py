@@ -534,7 +534,7 @@ def _after_investigation(case: Case, state: Investigation) -> str:
     asked = state.asked
     if state.stopped == "no fault found" and not asked.judges:
         words = shlex.join(["gpudx", "investigate", "--expect", "TEXT", "--", *_program(case)])
-        return f"{words}   # TEXT: what a correct run prints"
+        return f"{words}   # TEXT: what a correct run prints; or --check CMD"
     if _best(case) is None and case.outcome.failed and calls_made(case):
         words = shlex.join(["gpudx", "run", "--keep", "all", "--case", "bad", "--", *_program(case)])
         return f"{words}   # then --case good with an input that works, and gpudx diff good bad"
@@ -576,7 +576,13 @@ PICTURE = "   picture: gpudx report --open"
 
 
 def _foot(case: Case, writer: Writer) -> list[str]:
-    return [*writer.dimmed(coverage(case)), *_more(case, writer, PICTURE)]
+    return [*_own_words(case, writer), *writer.dimmed(coverage(case)), *_more(case, writer, PICTURE)]
+
+
+def _own_words(case: Case, writer: Writer) -> list[str]:
+    """Of a program that exits with 0: the line that counts as its failure, and how to say it otherwise."""
+    line = case.outcome.complaint
+    return writer.wrapped(f'taken as the failure: "{line}"; --check CMD decides by a command instead') if line else []
 
 
 def _more(case: Case, writer: Writer, picture: str) -> list[str]:
