@@ -83,8 +83,9 @@ FILES = {
     "kernel_checks/test_nan_reasons.py", "kernel_checks/test_neighbours.py", "kernel_checks/test_partial_writes.py",
     "kernel_checks/test_race_reasons.py",
     "kernel_checks/test_reasons.py", "kernel_checks/test_running.py", "models/test_found_models.py", "report/test_html_in_browser.py",
-    "report/test_perfetto.py", "test_ci_examples.py", "test_extend_page.py", "test_incidents.py",
-    "test_cases_page.py", "test_shared_builds.py", "trace/test_trace_damage.py", "verify/test_verify_command.py",
+    "ptx_checks/test_register_values.py", "report/test_perfetto.py", "test_ci_examples.py", "test_extend_page.py",
+    "test_incidents.py", "test_cases_page.py", "test_origins.py", "test_shared_builds.py", "trace/test_trace_damage.py",
+    "verify/test_verify_command.py",
 }  # fmt: skip
 ANY_DRIVER = {"bisect", "flake", "identity", "diff"}  # what these test is the same on every driver
 NO_PROGRAM = {"lab/test_experiments.py", "lab/test_roll.py"}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from support.compilers import nvcc
+from support.compilers import compiled, nvcc
 from support.cuda_world import CudaWorld
 from support.sanitizer import invalid, report
 
@@ -43,12 +42,8 @@ FAR, NEAR = 0x7F10_0000_0000, 0x7F20_0000_0000
 
 
 @pytest.fixture(scope="module")
-def cubin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("cubin")
-    (folder / "k.cu").write_text(SOURCE)
-    command = [nvcc(), "-arch=sm_90", "-cubin", "-o", folder / "k.cubin", folder / "k.cu"]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
-    return folder / "k.cubin"
+def cubin() -> Path:
+    return compiled("k.cubin", "k.cu", SOURCE, nvcc(), "-arch=sm_90", "-cubin")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import constants
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src/gpudx"
@@ -48,7 +49,7 @@ def test_no_odd_words_in_what_the_program_prints() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {match[0]}"
         for path in sorted(SOURCE.rglob("*.py"))
-        if "languages" not in path.parts
+        if "languages" not in path.parts and any(ODD.search(" ".join(text.split())) for text in constants.strings(path))
         for line, text in strings(path)
         if (match := ODD.search(text))
     ]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from gpudx.capsule import file
+from gpudx.capsule.compare import value_text
 from gpudx.capsule.model import Argument, Buffer, Capsule, Code, Device, Geometry, Outcome
 from gpudx.errors import UserError
 
@@ -162,3 +163,18 @@ def test_what_is_no_zip_or_is_cut_off(tmp_path: Path) -> None:
             assert file.read(path).without_data() == sample().without_data()
         except UserError as error:
             assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "says"),
+    [
+        ("int", b"\xe8\x03\x00\x00", "1,000"),
+        ("const float", b"\x00\x00\x00\xbf", "-0.5"),
+        ("params_t", b"\xe8\x03\x00\x00", "e8030000"),  # a structure, or any type that the program named
+        ("float4", b"\x00" * 16, "00" * 16),
+        ("long", b"\xe8\x03\x00\x00", "e8030000"),  # too short to be one
+        ("uchar*", b"\x01" * 8, "01" * 8),
+    ],
+)
+def test_a_value_is_a_number_only_if_its_type_is_known(type_: str, value: bytes, says: str) -> None:
+    assert value_text(Argument(0, "value", value=value, type=type_)) == says

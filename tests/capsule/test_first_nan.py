@@ -57,6 +57,12 @@ def test_every_third_launch_and_then_each(opencl: OpenCL, tmp_path: Path) -> Non
     assert "line 7" in said, "the checks inside the kernel name the line"
 
 
+def test_a_kernel_that_also_leaves_its_buffer(opencl: OpenCL, tmp_path: Path) -> None:
+    said = searched(opencl, tmp_path / "case", "sqrt(x) + in[i + 1000]")
+    assert "FIRST NaN: launch 1 of guilty" in said
+    assert "a fault that comes first: Kernel guilty read 4 bytes" in said and "`in[i + 1000]`" in said
+
+
 def test_silence(opencl: OpenCL, tmp_path: Path) -> None:
     said = searched(opencl, tmp_path / "case", "x * 2 + 1")
     assert "no launch made a NaN or an infinity: 8 of 8 launches looked at" in said

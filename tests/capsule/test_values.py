@@ -8,6 +8,8 @@ from support.opencl import OpenCL
 from test_capsules import gpudx_
 
 from gpudx.capsule.values import Launch, first_difference
+from gpudx.facts import derive
+from gpudx.facts.fresh import passed_fresh
 
 PROGRAM = Path(__file__).parent / "nans.c"
 
@@ -28,5 +30,21 @@ def test_other_inputs_are_the_hosts() -> None:
     good = {("k", 1): Launch(1, {0: 1, 1: 2}, {0: 3, 1: 2})}
     bad = {("k", 1): Launch(1, {0: 1, 1: 9}, {0: 4, 1: 9})}
     same, text = first_difference(good, bad)
-    assert not same and "gets other contents in argument 1" in text
+    assert not same and "gets other data in argument 1" in text
     assert "missing" in first_difference(good, {})[1]
+
+
+def test_uninitialized_memory_is_no_input() -> None:
+    good = {("k", 1): Launch(1, {0: 1, 1: 2}, {0: 3, 1: 2})}
+    bad = {("k", 1): Launch(1, {0: 9, 1: 2}, {0: 4, 1: 2})}
+    assert "gets other data in argument 0" in first_difference(good, bad)[1]
+    same, text = first_difference(good, bad, {("k", 1, 0)})
+    assert not same and "gets the same contents in both runs and leaves others in argument 0" in text
+    assert text.endswith("argument 0 held uninitialized memory before it, which stays where it writes nothing")
+    assert first_difference(good, {("k", 1): Launch(1, {0: 9, 1: 2}, {0: 3, 1: 2})}, {("k", 1, 0)})[0]
+
+
+def test_which_arguments_held_nothing(opencl: OpenCL) -> None:
+    """Of five launches of `put`, the first and the third are passed a buffer that nothing wrote."""
+    (trace,) = opencl.record([opencl.build([PROGRAM.with_name("fresh.c")])]).traces
+    assert passed_fresh(derive(trace)) == {("put", 1, 0), ("put", 3, 0)}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import struct
-import subprocess
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from dump_kit import Section, elf
+from support.compilers import compiled
 
 AMDGPU, NOTE = 224, 7
 HIPCC, NVCC = shutil.which("hipcc"), shutil.which("nvcc")
@@ -89,49 +88,27 @@ int main() { return 0; }
 # -- compilers
 
 
-def hip(folder: Path, *options: str, name: str = "app") -> Path:
+def hip(*options: str, name: str = "app") -> Path:
     """HIP_SOURCE built by the real hipcc. No GPU is needed for that."""
     if HIPCC is None:
         pytest.skip("hipcc is not installed")
-    return _built(folder, name, [HIPCC, *options], "source.hip", HIP_SOURCE, {"HIP_PLATFORM": "amd"})
+    return compiled(name, "source.hip", HIP_SOURCE, HIPCC, *options, env={"HIP_PLATFORM": "amd"})
 
 
-def bare(folder: Path, target: str) -> Path:
+def bare(target: str) -> Path:
     """BARE_SOURCE built by clang, for any target it knows."""
     clang = shutil.which("clang") or shutil.which("clang-15")
     if clang is None:
         pytest.skip("clang is not installed")
-    command = [
-        clang,
-        "-x",
-        "cl",
-        "-cl-std=CL2.0",
-        "-target",
-        "amdgcn-amd-amdhsa",
-        f"-mcpu={target}",
-        "-nogpulib",
-        "-O2",
-    ]
-    return _built(folder, f"{target}.hsaco", command, "source.cl", BARE_SOURCE, {})
+    options = ("-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib", "-O2")
+    return compiled(f"{target}.hsaco", "source.cl", BARE_SOURCE, clang, *options)
 
 
-def cuda(folder: Path, *options: str, name: str = "app") -> Path:
+def cuda(*options: str, name: str = "app") -> Path:
     """CUDA_SOURCE built by the real nvcc."""
     if NVCC is None:
         pytest.skip("nvcc is not installed")
-    return _built(folder, name, [NVCC, *options], "source.cu", CUDA_SOURCE, {})
-
-
-def _built(folder: Path, name: str, command: list[str], source: str, text: str, more: Mapping[str, str]) -> Path:
-    (folder / source).write_text(text)
-    made = folder / name
-    done = subprocess.run(
-        [*command, source, "-o", made.name], cwd=folder, env=os.environ | dict(more), capture_output=True, text=True
-    )
-    if done.returncode:
-        pytest.skip(f"{command[0]} cannot build this here: {done.stderr.strip().splitlines()[-1:]}")
-    made.with_suffix(".said").write_text(done.stderr)
-    return made
+    return compiled(name, "source.cu", CUDA_SOURCE, NVCC, *options)
 
 
 # -- by hand

@@ -39,7 +39,7 @@ def kernels(image: Image) -> dict[str, Kernel]:
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return hip(tmp_path_factory.mktemp("hip"), *(f"--offload-arch={target}" for target in TARGETS))
+    return hip(*(f"--offload-arch={target}" for target in TARGETS))
 
 
 def test_a_program_of_hipcc(app: Path) -> None:
@@ -91,17 +91,17 @@ def test_numbers_are_those_of_the_vendors_reader(app: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [3, 4, 5])
-def test_versions_of_code_objects(tmp_path: Path, version: int) -> None:
+def test_versions_of_code_objects(version: int) -> None:
     """Version 5 has many arguments that the runtime passes; none of them is the host's."""
     options = ("--offload-arch=gfx906", f"-mcode-object-version={version}", "--cuda-device-only", "-c")
-    (image,) = code_objects.read(hip(tmp_path, *options, "--no-gpu-bundle-output", name="app.hsaco")).images
+    (image,) = code_objects.read(hip(*options, "--no-gpu-bundle-output", name="app.hsaco")).images
     assert image.form == f"code object v{version}" and len(kernels(image)["saxpy"].parameters or ()) == 5
     assert image.target == ("" if version == 3 else "gfx906")  # of version 3 only the container tells
 
 
-def test_version_2_is_named_not_guessed(tmp_path: Path) -> None:
+def test_version_2_is_named_not_guessed() -> None:
     options = ("--offload-arch=gfx906", "-mcode-object-version=2", "--cuda-device-only", "-c")
-    (image,) = code_objects.read(hip(tmp_path, *options, "--no-gpu-bundle-output", name="app.hsaco")).images
+    (image,) = code_objects.read(hip(*options, "--no-gpu-bundle-output", name="app.hsaco")).images
     assert image.unread.startswith("has no metadata: it is of version 2") and not image.kernels
 
 
@@ -113,11 +113,11 @@ def test_bundles_of_several_sources_are_all_found() -> None:
 
 
 @pytest.mark.parametrize(("target", "generation"), [("gfx906", 9), ("gfx90a", 9), ("gfx1030", 10), ("gfx1100", 11)])
-def test_prologues_are_walked_as_llvm_disassembles_them(tmp_path: Path, target: str, generation: int) -> None:
+def test_prologues_are_walked_as_llvm_disassembles_them(target: str, generation: int) -> None:
     """Each instruction whose size is told has that size; sizes are needed to find the next one."""
     if OBJDUMP is None:
         pytest.skip("llvm-objdump is not installed")
-    made = bare(tmp_path, target)
+    made = bare(target)
     text = subprocess.run([OBJDUMP, "-d", made], capture_output=True, text=True, check=True).stdout
     words = re.findall(r"// [0-9A-F]+: ((?:[0-9A-F]{8} ?)+)", text)
     known = _amd_isa._GENERATIONS[generation]
@@ -131,10 +131,10 @@ def test_prologues_are_walked_as_llvm_disassembles_them(tmp_path: Path, target: 
 
 
 @pytest.mark.parametrize("mode", ["none", "size", "speed"])
-def test_a_fat_binary_of_nvcc(tmp_path: Path, mode: str) -> None:
+def test_a_fat_binary_of_nvcc(mode: str) -> None:
     """Plain, zstd and LZ4."""
     options = ("-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=[sm_90,compute_90]")
-    made = cuda(tmp_path, *options, f"-compress-mode={mode}", "-Xfatbin=-compress-all", "--fatbin", name="app.fatbin")
+    made = cuda(*options, f"-compress-mode={mode}", "-Xfatbin=-compress-all", "--fatbin", name="app.fatbin")
     read = code_objects.read(made)
     assert [image.target for image in read.images] == ["sm_80", "sm_90", "compute_90"]
     assert read.images[2].form.startswith("PTX ") and not any(image.unread for image in read.images)
@@ -150,8 +150,8 @@ def test_a_fat_binary_of_nvcc(tmp_path: Path, mode: str) -> None:
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_120"])
-def test_numbers_are_those_of_ptxas(tmp_path: Path, arch: str) -> None:
-    made = cuda(tmp_path, f"-arch={arch}", "-Xptxas", "-v", "-cubin", name="app.cubin")
+def test_numbers_are_those_of_ptxas(arch: str) -> None:
+    made = cuda(f"-arch={arch}", "-Xptxas", "-v", "-cubin", name="app.cubin")
     told = made.with_suffix(".said").read_text()
     found = {one.build.mangled: one.build for one in code_objects.read(made).images[0].kernels}
     entries = re.findall(r"entry function '(\w+)'.*\n.*\n\s+(\d+) bytes stack.*\n.*Used (\d+) registers(.*)", told)
@@ -163,10 +163,10 @@ def test_numbers_are_those_of_ptxas(tmp_path: Path, arch: str) -> None:
         assert build.static_shared_bytes == (int(shared[1]) if shared else 0)
 
 
-def test_a_program_of_nvcc_and_its_ptx(tmp_path: Path) -> None:
-    read = code_objects.read(cuda(tmp_path, "-arch=sm_90"))
+def test_a_program_of_nvcc_and_its_ptx() -> None:
+    read = code_objects.read(cuda("-arch=sm_90"))
     assert "sm_90" in read.targets and max(len(image.kernels) for image in read.images) == 6
-    (image,) = code_objects.read(cuda(tmp_path, "-arch=sm_90", "-ptx", name="app.ptx")).images
+    (image,) = code_objects.read(cuda("-arch=sm_90", "-ptx", name="app.ptx")).images
     assert (image.target, image.form[:3]) == ("compute_90", "PTX")
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
-from pathlib import Path
 
 import pytest
-from support.compilers import nvcc
+from support.compilers import compiled, nvcc
 from support.simulated import SLOW
 
 from gpudx.errors import UserError
@@ -156,13 +154,10 @@ def _anywhere(value: Sum) -> Sum:
 
 
 # 80, 86 and 89 have one instruction set: https://docs.nvidia.com/cuda/cuda-binary-utilities
+@pytest.mark.builds
 @pytest.mark.parametrize("sm", [75, 80, 86, 89, 90, 100, 120] if SLOW else [75, 86, 90, 100, 120])
-def test_what_nvcc_makes(sm: int, tmp_path: Path) -> None:
-    source, cubin = tmp_path / "k.cu", tmp_path / "k.cubin"
-    source.write_text(SOURCE)
-    made = subprocess.run([nvcc(), f"-arch=sm_{sm}", "-cubin", "-o", cubin, source], capture_output=True, text=True, timeout=120)
-    if made.returncode:
-        pytest.skip(f"nvcc does not build for sm_{sm}: {made.stderr[:200]}")
+def test_what_nvcc_makes(sm: int) -> None:
+    cubin = compiled("k.cubin", "k.cu", SOURCE, nvcc(), f"-arch=sm_{sm}", "-cubin")
     device = {"capability_major": sm // 10, "capability_minor": sm % 10}
 
     def stores(kernel: str, base: str = "ST") -> Sum:

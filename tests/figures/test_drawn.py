@@ -159,6 +159,21 @@ def test_a_diagnosis_of_another_run_accuses_no_call_of_this_one(program: Program
     assert made.guilty is None and not made.timelines[0].pins
 
 
+def test_a_launch_of_another_run_is_the_one_of_its_number_and_kernel(program: Program, folder: Path) -> None:
+    memory = Allocation("memory #1", 4096, "live")
+    case = case_of(folder, 99, kernel="copy", launch=2, argument=0, allocation=memory)
+    case = replace(case, findings=())
+    made = draw(case)
+    assert made.guilty is not None and dict(made.guilty.values)["queue"] == "queue #2"
+    assert [pin.role for pin in made.timelines[0].pins] == ["guilty"]
+    assert [BLOCKS[state] for state in numbers(made.maps[0].columns["state"])] == ["named in the diagnosis", "freed"]
+    best = case.diagnosis[0]
+    for other in ({"kernel": "scale"}, {"launch": 9}, {"launch": None}):
+        assert draw(replace(case, diagnosis=(replace(best, guilty=replace(best.guilty, **other)),))).guilty is None  # type: ignore[arg-type,type-var]
+    several = replace(case, processes=(*case.processes, *case.processes))
+    assert draw(several).guilty is None
+
+
 def test_victims_and_other_sites(folder: Path) -> None:
     case = case_of(folder, 5)
     (finding,) = case.findings

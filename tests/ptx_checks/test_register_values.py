@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
 import pytest
-from support.compilers import nvcc
+from support.compilers import compiled, nvcc
 
 from gpudx.ptx_checks.values import Access, Values
 
@@ -74,11 +71,8 @@ extern "C" __global__ void wide(const double *in, double *out, size_t n)
 
 
 @pytest.fixture(scope="module")
-def text(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder: Path = tmp_path_factory.mktemp("values")
-    (folder / "k.cu").write_text(SOURCE)
-    subprocess.run([nvcc(), "-ptx", "-arch=sm_90", "-lineinfo", "-o", folder / "k.ptx", folder / "k.cu"], check=True)
-    return (folder / "k.ptx").read_text()
+def text() -> str:
+    return compiled("k.ptx", "k.cu", SOURCE, nvcc(), "-ptx", "-arch=sm_90", "-lineinfo").read_text()
 
 
 def test_pixel_numbers(text: str) -> None:

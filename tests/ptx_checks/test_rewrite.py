@@ -179,6 +179,7 @@ def test_nothing_is_rewritten_twice() -> None:
     assert rewrite(done.text, RACES) is None
 
 
+@pytest.mark.builds
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not here")
 def test_the_device_code_is_made_from_its_source() -> None:
     sys.path.insert(0, str(ROOT / "tools"))

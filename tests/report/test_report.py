@@ -156,6 +156,15 @@ def test_the_victim_is_not_repeated_when_it_is_the_guilty_call() -> None:
     assert "101 of process 100" in text
 
 
+def test_the_stack_of_python_is_without_its_interpreter() -> None:
+    frames = ("a.py:3 in f (python)", "_cl.so+0x61", "call at call.c:299 (libpython3.11.so.1.0)", "main+0x7 (python3.11)")
+    guilty = replace(FULL.diagnosis[0].guilty, host_stack=frames)  # type: ignore[type-var]
+    text = render(replace(FULL, diagnosis=(replace(FULL.diagnosis[0], guilty=guilty),)), "terminal")
+    assert "a.py:3 in f (python)\n    _cl.so+0x61\n" in text and "python3" not in text
+    native = replace(guilty, host_stack=frames[1:])
+    assert "main+0x7 (python3.11)" in render(replace(FULL, diagnosis=(replace(FULL.diagnosis[0], guilty=native),)), "terminal")
+
+
 def test_the_stack_of_a_launch_is_named_as_such() -> None:
     assert DIAGNOSIS.guilty
     assert "Host stack of the launch, innermost first:" in render(FULL, "terminal")

@@ -123,6 +123,7 @@ def test_missing_calls_are_said_first(outcome: Outcome) -> None:
 def test_words_are_wrapped_by_their_cells() -> None:
     assert wrapped("메모리 메모리", 10) == ["메모리", "메모리"] and cells("e\u0301x") == 2
     assert wrapped("a `gpudx run -- x` b", 8, "- ") == ["- a", "  `gpudx run -- x`", "  b"]
+    assert wrapped("of `x[i + 1]` and `y`", 14) == ["of `x[i + 1]`", "and `y`"] and len(wrapped(f"`{'word ' * 9}`", 20)) > 1
     assert wrapped("", 10) == [] and height(["a" * 11, ""], 10) == 3
 
 
@@ -144,6 +145,8 @@ def test_what_gpudx_says_is_wrapped_on_a_terminal(monkeypatch: pytest.MonkeyPatc
     speak.say(text)
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1] == "       gpudx flake --resume cases/one" and all(cells(line) <= 40 for line in lines)
+    speak.say("no fault found in 60 calls. case: gpudx-cases/one")
+    assert capsys.readouterr().err.splitlines()[-1] == "       case: gpudx-cases/one"
 
 
 def test_kernels_are_not_called_checked_where_none_ran() -> None:
@@ -160,13 +163,32 @@ def test_a_fact_that_the_headline_states_is_left_out() -> None:
         "clEnqueueReadBuffer returned CL_INVALID_VALUE": False,
         "buffer #1 has 4,000 bytes": False,
         "4,000 bytes were requested of buffer #1": True,  # the same words for something else
+        "buffer #1 has 4,000 elements of 4 bytes": False,
+        "the read is in /srv/app/main.c:7": False,
+        "the read is in /srv/app/main.c:8": True,
+        "that is buffer #1; nothing else has its size": "nothing else has its size",
+        "`for (; buffer #1; ++i)` has 4,000 bytes": True,
         "clEnqueueReadBuffer returned CL_OUT_OF_RESOURCES": True,
         "buffer #1 has 400 bytes": True,
     }
-    summary = "clEnqueueReadBuffer was refused with CL_INVALID_VALUE: it requests 4,096 bytes of buffer #1, which has 4,000 bytes."
+    refused = "clEnqueueReadBuffer was refused with CL_INVALID_VALUE"
+    summary = f"{refused}: it requests 4,096 bytes of buffer #1, which has 4,000 bytes: a read, main.c:7."
     for fact, kept in facts.items():
         entry = replace(DIAGNOSIS, summary=summary, evidence=(Evidence(fact),))
-        assert (f"  - {fact}" in shown(replace(FULL, diagnosis=(entry,)))) == kept, fact
+        text = kept if isinstance(kept, str) else fact
+        assert (f"  - {text}" in shown(replace(FULL, diagnosis=(entry,)))) == bool(kept), fact
+
+
+def test_the_line_of_the_code_that_is_shown_is_not_repeated(tmp_path: Path) -> None:
+    source = tmp_path / "main.c"
+    source.write_text("int main(void)\n{\n    return launch();\n}\n")
+    guilty = replace(DIAGNOSIS.guilty or Guilty("opencl"), source=f"{source}:3", host_stack=())
+    facts = ["launch 1 at main.c:3 started 64 work-items", f"launched at {source}:3"]
+    facts += ["launch 2 at main.c:41 ended", "launched at other.c:3"]
+    entry = replace(DIAGNOSIS, guilty=guilty, victim=None, root=None, evidence=tuple(map(Evidence, facts)))
+    text = shown(replace(FULL, diagnosis=(entry,)))
+    wanted = ["launch 1 started 64 work-items", "launch 2 at main.c:41 ended", "launched at other.c:3"]
+    assert [line.removeprefix("  - ") for line in text if line.startswith("  - launch")] == wanted
 
 
 def test_calls_are_numbered_and_not_counted() -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
+from support import builds
 
 
 def nvcc() -> Path:
@@ -26,3 +31,26 @@ def hipcc() -> Path:
     if found is None:
         pytest.skip("needs hipcc in PATH")
     return Path(found)
+
+
+def compiled(name: str, source: str, text: str, *command: str | Path, env: Mapping[str, str] | None = None) -> Path:
+    """What a compiler makes of this text, once for all runs; beside it, with the suffix .said, what the compiler said.
+
+    `source` is the name of the file that has the text. Where the compiler refuses, the test is skipped."""
+    words = [str(word) for word in command]
+    key = hashlib.sha256("\0".join((name, source, text, *words, *(f"{k}={v}" for k, v in (env or {}).items()))).encode())
+    place = builds.shared_folder() / "compiled" / key.hexdigest()[:16] / name
+    said = place.with_suffix(".said")
+
+    def make(target: Path) -> None:
+        target.with_name(source).write_text(text)
+        call = [*words, source, "-o", name]
+        done = subprocess.run(call, cwd=target.parent, env={**os.environ, **(env or {})}, capture_output=True, text=True, timeout=200)
+        said.write_text(done.stderr)
+        if done.returncode:
+            target.unlink(missing_ok=True)
+
+    builds.once(place, make)
+    if not place.exists():
+        pytest.skip(f"{words[0]} cannot build this here: {said.read_text().strip().splitlines()[-1:]}")
+    return place

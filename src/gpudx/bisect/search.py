@@ -31,6 +31,7 @@ from gpudx.model.bisection import Bisection, Tried, Verdict
 from gpudx.model.fingerprint import fingerprint, is_same
 from gpudx.model.how import How
 from gpudx.model.rates import Rate
+from gpudx.report.screen import how_it_ended
 
 STATE, BUILD_SAID = "bisect.json", "build.txt"
 CONFIDENCE = 0.95
@@ -89,7 +90,7 @@ class Bisector:
         names = tuple(dict.fromkeys(fingerprint(case) for case in failing))
         self._failing = failing[0]
         self.state = replace(self.state, failure=_told(failing[0]), fingerprints=names)
-        self._note(bad, "bad", f"{_told(failing[0])}: this is what is looked for", len(cases), len(failing))
+        self._note(bad, "bad", f"{_told(failing[0])}: this is the failure to find", len(cases), len(failing))
 
     def _built(self, tree: Bisecting, revision: str) -> int:
         """Build; gives the number of runs."""
@@ -201,20 +202,20 @@ class Bisector:
         casefile.write_whole(self._case_dir / STATE, json.dumps(casefile.encode(self.state), indent=1) + "\n")
 
 
-FOUND = "The first revision with this failure is known."
+FOUND = "It is the first revision with this failure."
 TIME_UP = "The budget is used up: it is one of {count} revisions."
 SKIPPED = "It is one of {count} revisions: those between could not be judged."
 
 
 def _told(case: Case) -> str:
-    """For people: "out-of-bounds-access in kernel gemm, argument 2 (exit:1)"."""
+    """For people: "out-of-bounds-access in kernel gemm, argument 2 (exit status 1)"."""
     best = next((entry for entry in case.diagnosis if entry.status != "refuted"), None)
     if best is None:
-        return f"no known cause ({case.outcome.word})"
+        return f"no known cause ({how_it_ended(case.outcome)})"
     guilty = best.guilty
     where = f" in {f'kernel {guilty.kernel}' if guilty.kernel else guilty.call}" if guilty else ""
     argument = f", argument {guilty.argument}" if guilty and guilty.argument is not None else ""
-    return f"{best.cause}{where}{argument} ({case.outcome.word})"
+    return f"{best.cause}{where}{argument} ({how_it_ended(case.outcome)})"
 
 
 def _fails(case: Case) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpudx.capsule.model import Bytes, Capsule
+from gpudx.capsule.model import Argument, Bytes, Capsule
 
 FLOATS = {"half": 2, "float": 4, "double": 8}
 INTEGERS = {
@@ -23,12 +23,27 @@ LANES = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 def element_type(text: str) -> np.dtype[Any]:
     """Of a pointer type as drivers and sources spell it ("float4*"); words of 4 bytes where it is not known."""
-    plain = re.sub(r"\b(const|restrict|volatile|__global|global|__restrict__?)\b", " ", text).replace("*", " ")
-    plain = " ".join(plain.split())
-    base = re.sub(r"(?<=[a-z])(2|3|4|8|16)$", "", plain)
+    return known_type(re.sub(r"(?<=[a-z])(2|3|4|8|16)$", "", _base(text))) or np.dtype(f"<{UNKNOWN}")
+
+
+def known_type(base: str) -> np.dtype[Any] | None:
+    """Of the name of a number's type, without qualifiers; None: a structure, or a name that the program made."""
     if base in FLOATS:
         return np.dtype(f"<f{FLOATS[base]}")
-    return np.dtype(f"<{INTEGERS.get(base, UNKNOWN)}")
+    return np.dtype(f"<{INTEGERS[base]}") if base in INTEGERS else None
+
+
+def _base(text: str) -> str:
+    plain = re.sub(r"\b(const|restrict|volatile|__global|global|__restrict__?)\b", " ", text).replace("*", " ")
+    return " ".join(plain.split())
+
+
+def value_text(argument: Argument) -> str:
+    """A value that was passed: a number if its type and size say so, else its bytes."""
+    kind = None if "*" in argument.type else known_type(_base(argument.type))
+    if kind is not None and kind.itemsize == len(argument.value):
+        return f"{np.frombuffer(argument.value, kind)[0]:,}"
+    return argument.value.hex()
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,8 +40,11 @@ def _read(path: Path) -> dict[Key, Launch]:
     return found
 
 
-def first_difference(good: dict[Key, Launch], bad: dict[Key, Launch]) -> tuple[bool, str]:
-    """(do they agree?, one sentence). Launches are compared in the order of the first run, by kernel."""
+def first_difference(
+    good: dict[Key, Launch], bad: dict[Key, Launch], fresh: Collection[tuple[str, int, int]] = ()
+) -> tuple[bool, str]:
+    """(do they agree?, one sentence). Launches are compared in the order of the first run, by kernel. `fresh`: arguments (kernel, number,
+    argument) that held uninitialized memory before the launch, which differs from run to run and is no input."""
     compared = 0
     inputs = ""
     for (kernel, number), one in sorted(good.items(), key=lambda item: item[1].number):
@@ -48,12 +52,14 @@ def first_difference(good: dict[Key, Launch], bad: dict[Key, Launch]) -> tuple[b
         name = f"launch {number:,} of {kernel} (launch {one.number:,} of the first run)"
         if other is None:
             return False, f"{name} is missing in the second run; the {compared:,} launches before it agree"
-        got = _unlike(one.before, other.before)
+        got = [index for index in _unlike(one.before, other.before) if (kernel, number, index) not in fresh]
         left = _unlike(one.after, other.after)
         if got and not inputs:
-            inputs = f"{name} gets other contents in {_arguments(got)}, and no launch before it made them: compare what the host writes"
+            inputs = f"{name} gets other data in {_arguments(got)}, which no launch before it made: compare what the host passes and writes"
         if left and not got:
-            return False, f"{name} gets the same contents in both runs and leaves others in {_arguments(left)}"
+            began = [index for index in left if (kernel, number, index) in fresh]
+            unset = f"; {_arguments(began)} held uninitialized memory before it, which stays where it writes nothing" if began else ""
+            return False, f"{name} gets the same contents in both runs and leaves others in {_arguments(left)}{unset}"
         if left and got:
             return False, inputs
         compared += 1

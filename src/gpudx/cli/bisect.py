@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -78,18 +77,19 @@ def _progress(tried: Tried) -> None:
 
 def _tell(made: Bisection, place: Path, as_json: bool) -> None:
     from gpudx import casefile
-    from gpudx.cli.show import write_table
-    from gpudx.report.safe import clean
+    from gpudx.cli.page import paragraph, print_table
+    from gpudx.report.brief import near
 
     if as_json:
         print(json.dumps(casefile.encode(made), indent=1))
         return
     if made.first_bad:
-        print(clean(f"gpudx: FIRST BAD REVISION {made.first_bad[:SHORT]} {made.title}"))
+        paragraph(f"FIRST BAD REVISION {made.first_bad[:SHORT]} {made.title}", "gpudx: ")
     else:
-        print("gpudx: NOT SETTLED: " + clean(", ".join(one[:SHORT] for one in made.candidates)))
-    print(clean(f"  {made.failure}"))
-    print(clean(f"  {made.ended}\n".rstrip("\n")) + "\n")
+        paragraph(f"NOT SETTLED: {', '.join(one[:SHORT] for one in made.candidates)}", "gpudx: ")
+    paragraph(f"The failure: {made.failure}.")
+    paragraph(made.ended)
+    print()
     rows = [(one.revision[:SHORT], one.verdict, f"{one.failed} of {one.runs}", one.why) for one in made.tried]
-    write_table(["revision", "is", "failed", "why"], rows, None)
-    sys.stdout.write(f"\ncase: {place}\n")
+    print_table(["revision", "is", "failed", "why"], rows)
+    print(f"\n  more: gpudx report   case: {near(str(place))}")

@@ -78,16 +78,20 @@ def command(
 
 def _values(good: Path, bad: Path) -> tuple[bool, str]:
     """The first launch whose results differ, in one sentence."""
-    from gpudx.capsule.values import first_difference, launches
+    from gpudx.capsule.values import Key, Launch, first_difference, launches
+    from gpudx.cli.stating import load
+    from gpudx.facts.fresh import passed_fresh
     from gpudx.lab.captured_launch import NAME
 
-    found = []
+    found: list[dict[Key, Launch]] = []
+    fresh: set[tuple[str, int, int]] = set()
     for place in (good, bad):
         kept = launches(place / NAME)
         if not kept:
             raise UserError(f"{place} has no hashes of values: record it with `gpudx run --values --case {place} -- CMD`.", CANNOT)
         found.append(kept)
-    return first_difference(*found)
+        fresh |= passed_fresh(max(load(place)[1], key=lambda facts: len(facts.launches)))
+    return first_difference(found[0], found[1], fresh)
 
 
 def _check(ignore: list[str]) -> None:

@@ -131,7 +131,9 @@ def _line_of(written: Written) -> str:
         except UserError:
             return ""
     found = next((one.message for one in case.findings if one.id == "kernel-check-nan"), "")
-    return found.replace(" (launch 1)", "")  # of the replay
+    first = next((one.message for one in case.findings if one.id.startswith("kernel-check-") and one.severity == "error"), "")
+    said = found or (f"the checks inside the kernel report a fault that comes first: {first}" if first else "")
+    return said.replace(" (launch 1)", "")  # of the replay
 
 
 def told(origin: Origin, capsule: Capsule | None, line: str) -> list[str]:

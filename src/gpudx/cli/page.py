@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpudx.report import Page
@@ -34,6 +35,24 @@ def result(case: Case, as_json: bool) -> str:
     from gpudx.report import render
 
     return render(case, "json")
+
+
+def paragraph(text: str, first: str = "  ") -> None:
+    """Sentences on stdout, as wide as it is. `first` begins the first line, and the others have as many spaces."""
+    from gpudx.report.layout import wrapped
+    from gpudx.report.safe import clean
+
+    print("\n".join(wrapped(clean(text), page_here().width, first)))
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """An aligned table on stdout; one row after the other, where it is too wide."""
+    from gpudx.report.layout import table
+    from gpudx.report.safe import clean
+
+    shown = [[clean(cell) for cell in row] for row in rows]
+    for line in table(columns, shown, page_here().width - 2) or ["  ".join(row) for row in (columns, *shown)]:
+        print(f"  {line}")
 
 
 def page_of(descriptor: int) -> Page:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -84,22 +85,24 @@ def command(
     done = replay.play(held, capsule, device, times, trust)
     if done.how == "cannot":
         raise UserError(f"{capsule} cannot be replayed: {done.problem}.", CANNOT)
-    click.echo(_json(held, done, ulps) if as_json else "\n".join(told(held, done, ulps)))
+    click.echo(_json(held, capsule, done, ulps) if as_json else "\n".join(told(held, capsule, done, ulps)))
     raise click.exceptions.Exit(0 if as_captured(held, done, ulps) else DIFFERENT)
 
 
-def _json(held: Capsule, done: Replayed, ulps: int) -> str:
+def _json(held: Capsule, path: Path, done: Replayed, ulps: int) -> str:
     """The result without the contents of buffers."""
     import json
     from dataclasses import asdict, replace
 
     kept = asdict(replace(done, outputs={}))
     del kept["outputs"]
-    return json.dumps({**kept, "as_captured": as_captured(held, done, ulps), "sentences": told(held, done, ulps)}, indent=1)
+    return json.dumps({**kept, "as_captured": as_captured(held, done, ulps), "sentences": told(held, path, done, ulps)}, indent=1)
 
 
 def describe(held: Capsule, path: Path) -> list[str]:
     """What a capsule holds."""
+    from gpudx.capsule.compare import value_text
+
     shape, size = held.geometry, path.stat().st_size
     group = f" in groups of {shown(shape.local)}" if shape.local else ""
     code = ", ".join(f"{one.kind} ({len(one.data):,} bytes)" for one in held.codes)
@@ -113,7 +116,7 @@ def describe(held: Capsule, path: Path) -> list[str]:
         f"the launch {ending(held)}",
     ]
     for one in held.arguments:
-        what = f" = {one.value.hex()}" if one.kind == "value" and len(one.value) <= 16 else ""
+        what = f" = {value_text(one)}" if one.kind == "value" and len(one.value) <= 16 else ""
         what = f", {held.buffers[one.buffer].size:,} bytes" if one.buffer is not None else what
         lines.append(f"  {one.title}: {one.kind}{what}{f', {one.size:,} bytes' if one.kind == 'local' else ''}")
     return lines
@@ -151,7 +154,7 @@ def as_captured(held: Capsule, done: Replayed, ulps: int) -> bool:
     return False
 
 
-def told(held: Capsule, done: Replayed, ulps: int) -> list[str]:
+def told(held: Capsule, path: Path, done: Replayed, ulps: int) -> list[str]:
     """The result, for people: what happened first, then the details."""
     from gpudx.capsule.compare import sentence, within
 
@@ -176,7 +179,7 @@ def told(held: Capsule, done: Replayed, ulps: int) -> list[str]:
     between = between_devices(held, done) if not as_captured(held, done, ulps) else ""
     lines += [f"  {between}"] if between else []
     if between or (done.how in ("crashed", "failed", "differs", "unstable") and not as_captured(held, done, ulps)):
-        lines.append("  next: gpudx replay CAPSULE --sanitize")
+        lines.append(f"  next: gpudx replay {shlex.quote(str(path))} --sanitize")
     return lines
 
 
@@ -237,7 +240,7 @@ def _instrumented(
     more = [*(["--device", device] if device else []), *(["--trust"] if trust else [])]
     with replay.workplace() as folder, new_case(case, f"replay-{held.kernel}") as directory:
         words = replay.words(path.absolute(), held.api, folder, more)
-        told_ = run_and_tell(words, directory, how)
+        told_ = run_and_tell(words, directory, how, typed=["gpudx", "replay", str(path), *more])
         done = replay.understood(held, folder, told_.run.returncode)
     if done.how == "cannot":
         raise UserError(f"{path} cannot be replayed: {done.problem}.", CANNOT)

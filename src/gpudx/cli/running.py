@@ -43,10 +43,12 @@ def run_and_tell(
     patience_s: float = 0,
     second: Simulator | None = None,
     as_json: bool = False,
+    typed: list[str] | None = None,
 ) -> Told:
     """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended.
 
     `patience_s`: say so when the program has made no progress for that long; 0: never. `second`: another run there.
+    `typed`: what a user types for `command`, which next steps repeat; None: the same.
     """
     ended = threading.Event()
     analysis = threading.Thread(target=_load_analysis, args=(ended,), daemon=True)
@@ -54,7 +56,7 @@ def run_and_tell(
     run = run_recorded(command, case_dir, how, progress, analysis.start)
     ended.set()
     analysis.join()
-    case = _diagnose(run, command, case_dir, stated)
+    case = _diagnose(run, typed or command, case_dir, stated)
     if case is not None:
         case = _look_again(case, command, case_dir, how, quiet)
         case = _reserved(case) if how.kernel_checks else case

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gpudx.errors import UserError
 
-COMMAND = re.compile(r": ((?:gpudx|pip) .+)$")
+WHOLE = re.compile(r"(?<=: )(?:gpudx|pip) .+$|case: \S+$")
 LINE_EVERY_S = 10.0  # of progress, where stderr is no terminal
 _quiet = False
 _renewed: float | None = None
@@ -138,10 +138,10 @@ def lines(text: str) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """A command at the end stays whole, so that it can be pasted."""
+    """A command, or the place of a case, at the end stays whole, so that it can be pasted."""
     from gpudx.report.layout import wrapped
 
-    return "\n".join(wrapped(text, _width(), "gpudx: ", whole=COMMAND.findall(text))) + "\n"
+    return "\n".join(wrapped(text, _width(), "gpudx: ", whole=WHOLE.findall(text))) + "\n"
 
 
 def _width() -> int:

@@ -202,6 +202,7 @@ def _so_far(seen: Tally) -> str:
 
 def _tell(state: Verification, seen: Tally, ended: Judgement | None, place: Path, as_json: bool) -> None:
     from gpudx import casefile
+    from gpudx.cli.page import paragraph
     from gpudx.report.brief import near
 
     if as_json:
@@ -209,31 +210,21 @@ def _tell(state: Verification, seen: Tally, ended: Judgement | None, place: Path
         return
     if ended:
         print(f"gpudx: {ended.answer.upper()}")
-        _paragraph(ended.summary)
+        paragraph(ended.summary)
         print()
     _table(seen)
     if ended:
         print()
         for line in ended.because:
-            _paragraph(line, "- ")
+            paragraph(line, "  - ")
     print(f"\n  more: gpudx report   case: {near(str(place))}")
 
 
-def _paragraph(text: str, mark: str = "") -> None:
-    from gpudx.cli.page import page_here
-    from gpudx.report.layout import wrapped
-    from gpudx.report.safe import clean
-
-    print("\n".join(wrapped(clean(text), page_here().width, f"  {mark}")))
-
-
 def _table(seen: Tally) -> None:
-    from gpudx.cli.page import page_here
-    from gpudx.report.layout import table
+    from gpudx.cli.page import print_table
     from gpudx.verify.sentences import span
 
     counts = [seen.count(condition) for condition in seen.question.commands]
     rows = [(c.condition, f"{c.old} of {c.runs}", f"{c.other} of {c.runs}", span(c)) for c in counts]
     sure = f"failure rate ({100 * seen.question.confidence:g}% confidence)"
-    for line in table(["condition", "failed", "failed in another way", sure], rows, page_here().width - 2) or ():
-        print(f"  {line}")
+    print_table(["condition", "failed", "failed in another way", sure], rows)

@@ -146,10 +146,7 @@ def _finding(facts: Facts, row: int, known: ArgInfo, size: int, count: int) -> F
         count=count,
         causes=(ID,),
         steps=_steps(known, size, given),
-        evidence=(
-            Evidence(f"the kernel declares {what}, which takes {plural(size, 'byte')}", (site.number,)),
-            Evidence(_effect(site.status, size, given), (site.number,)),
-        ),
+        evidence=(Evidence(_effect(site.status, size, given), (site.number,)),),
         facts=(
             ("kernel", site.kernel or "?"),
             ("argument", str(known.index)),

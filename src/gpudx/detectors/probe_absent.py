@@ -51,7 +51,7 @@ def _finding(identity: Identity, probe: Probe) -> Finding:
         id=ID,
         severity="error",
         message=_message(probe, programs),
-        evidence=(Evidence(probe.said), *_evidence(identity, probe, programs)),
+        evidence=(*_evidence(identity, probe, programs), Evidence(probe.said)),
         causes=("stale-executable" if probe.sources else ID,),
         facts=(("probe", probe.text),),
         scope="program",

@@ -36,6 +36,7 @@ from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, WRITE
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.fresh import NEVER, complete_since, first_write, fresh_buffers
 from gpudx.facts.given_memory import uses
 from gpudx.facts.objects import FAMILIES, KINDS
 from gpudx.facts.writers import NEAR, holds
@@ -62,8 +63,6 @@ CAUSE = Cause(
     kind=UNINITIALISED,
 )
 I64 = NDArray[np.int64]
-LATE = np.int64(1) << np.int64(62)
-OUTSIDE = ("native_kernel", "acquire")  # writers that name their memory in a list
 DEVICE = [FAMILIES.index(name) for name in ("device", "pitched", "async")]  # what the host cannot write by itself
 
 
@@ -71,10 +70,8 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per reading call (and kernel argument); buffers after the first are counted."""
     table = uses(facts)
     root, position = table["object"], table["position"]
-    writes = (table["how"] & WRITE) != 0
-    written = np.full(len(facts.objects), LATE)
-    np.minimum.at(written, root[writes], position[writes])
-    candidates = _fresh(facts)[root] | (_filled(facts)[root] & (table["argument"] >= 0))
+    writes, written = (table["how"] & WRITE) != 0, first_write(facts)
+    candidates = fresh_buffers(facts)[root] | (_filled(facts)[root] & (table["argument"] >= 0))
     early = np.flatnonzero(~writes & candidates & (position < written[root]))
     first = early[np.unique(root[early], return_index=True)[1]]  # uses are in order of time
     first = first[[_is_unwritten(facts, int(root[row]), int(position[row])) for row in first]]
@@ -84,25 +81,13 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         yield _finding(facts, table[int(part[0])], len(part))
 
 
-def _fresh(facts: Facts) -> NDArray[np.bool_]:
-    """Buffers that began with no content, and whose whole life was kept. (Memory of others comes with properties.)"""
-    table = facts.objects.table
-    fresh = (table["kind"] == KINDS.index("buffer")) & (table["host_ptr"] == 0) & (table["size"] > 0)
-    fresh &= table["born"] >= _complete_since(facts)
-    for position in map(int, facts.trace.select(tuple(c for c in facts.trace.schema.calls if c.does in OUTSIDE))):
-        handles = np.frombuffer(facts.trace.array(position, "mems"), "<u8")
-        rows = facts.objects.at(handles, np.full(len(handles), position))
-        fresh[[facts.writers.root(int(row))[0] for row in rows[rows >= 0]]] = False
-    return np.asarray(fresh)
-
-
 def _filled(facts: Facts) -> NDArray[np.bool_]:
     """Memory by address that the recorder filled, and whose whole life was kept."""
     table = facts.objects.table
     filled = np.zeros(len(table), bool)
     filled[list(facts.poison.filled)] = True
     filled &= (table["kind"] == KINDS.index("memory")) & np.isin(table["family"], DEVICE)
-    return np.asarray(filled & (table["born"] >= _complete_since(facts)))
+    return np.asarray(filled & (table["born"] >= complete_since(facts)))
 
 
 def _is_unwritten(facts: Facts, obj: int, position: int) -> bool:
@@ -123,22 +108,11 @@ def _may_wait(facts: Facts, read: int, write: int) -> bool:
     write, the write comes first."""
     made, handles = user_events(facts)
     done, signalled = signals(facts)
-    late = set(signalled[done > write].tolist()) & set(handles[made < read].tolist()) if write < LATE else set()
+    late = set(signalled[done > write].tolist()) & set(handles[made < read].tolist()) if write < NEVER else set()
     if not late:
         return False
     ops = facts.happens.op_at(np.array([read, write]))
     return bool((ops < 0).any()) or not bool(facts.happens.ordered(ops[:1], ops[1:])[0])
-
-
-def _complete_since(facts: Facts) -> int:
-    """The position from which on every thread's calls were kept; objects made before may have been written unseen."""
-    if not any(gap.kind == "overwritten" for gap in facts.trace.gaps):
-        return 0
-    ring = facts.trace.select(
-        tuple(c for c in facts.trace.schema.calls if c.does in ("set_arg", "launch", "copy", "fill", "map"))
-    )
-    _, first = np.unique(facts.trace.column("tid", ring), return_index=True)
-    return int(ring[first].max()) if len(first) else len(facts.trace)
 
 
 def _functions(facts: Facts, positions: I64) -> I64:

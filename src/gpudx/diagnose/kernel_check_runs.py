@@ -305,7 +305,7 @@ def _evidence(f: Failure, site: Site, count: int, launches: int, why: Why | None
     if (same := _same_buffer(f)) is not None and not (why and why.cause == aliased_arguments.OVERLAP):
         yield shared_pools.ranges(f, same) or f"argument {same} is the same buffer"
     least = "at least " if f.kind == "image" and not f.writes else ""  # they stop counting early (kernel_checks/prelude.py)
-    happened = f"; this was reported {least}{times(count)}{_elsewhere(launches)}" if count else ""
+    happened = f"; this was reported {least}{times(count)}{_elsewhere(launches)}" if count > 1 else ""
     yield f"{_launched(f, site)}{happened}"
 
 

@@ -201,7 +201,9 @@ def launch_facts(facts: Facts, position: int) -> Iterator[Evidence]:
         yield Evidence(f"grid {_shape(grid)}, block {_shape(block)}", (position + 1,))
     else:
         items, group = facts.launches.geometry(row)
-        yield Evidence(f"{_shape(items)} work-items in groups of {_shape(group)}", (position + 1,))
+        count = _shape(items) or "0"
+        groups = f" in groups of {_shape(group)}" if any(group) else "; the driver chose the group size"
+        yield Evidence(f"{count} work-item{'s' * (count != '1')}{groups}", (position + 1,))
     if values := [_value(facts, one) for one in facts.launches.values(row)[:MOST_ARGUMENTS]]:
         yield Evidence(f"arguments: {'; '.join(values)}", (position + 1,))
     site = facts.sites.at(position)
@@ -210,7 +212,7 @@ def launch_facts(facts: Facts, position: int) -> Iterator[Evidence]:
 
 
 def _shape(shape: tuple[int, ...]) -> str:
-    return " x ".join(f"{n:,}" for n in shape if n) or "(not given)"
+    return " x ".join(f"{n:,}" for n in shape if n)
 
 
 def _value(facts: Facts, one: dict[str, object]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from gpudx.errors import UserError
 from gpudx.facts import Facts, derive
 from gpudx.figures import decoded, excerpt, files, memory_map, timeline
-from gpudx.figures.accused import Accused, accused_in
+from gpudx.figures.accused import NOBODY, Accused, accused_in, same_launch
 from gpudx.model import Case, Drawing, ProcessInfo
 from gpudx.text import plural
 from gpudx.trace import open_trace
@@ -47,6 +47,8 @@ def _of_process(case: Case, process: ProcessInfo, accused: Accused, rows: int) -
     """The part of one process. Whatever is wrong with its trace, the rest of the report is worth having."""
     try:
         facts = _open(case, process)
+        if accused == NOBODY and len(case.processes) == 1:
+            accused = same_launch(case, facts)
         line, one_map = timeline.of(facts, accused, rows), memory_map.of(facts, accused)
         guilty = decoded.of(facts, accused) if facts.trace.pid == accused.pid else None
         names = tuple(dict.fromkeys(device.name for device in facts.kernels.devices.values() if device.name))

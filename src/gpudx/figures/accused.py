@@ -1,13 +1,15 @@
 """The calls that the first diagnosis speaks of, and the process they belong to.
 
 A diagnosis names calls by number. Those of an experiment's run are numbers of another trace, so only a diagnosis that
-rests on a finding of this very case is believed to mean this trace.
+rests on a finding of this very case is believed to mean this trace. A launch of another run is the one of the same number, if
+that is of the same kernel.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpudx.facts import Facts
 from gpudx.model import Case, Diagnosis, Finding, Site
 
 MOST_EVIDENCE = 20
@@ -50,6 +52,19 @@ def accused_in(case: Case) -> Accused:
         missing=next((one.missing for one in known if one.missing), None),
         fault=(finding.access.address if finding.access else None) or _number(case.outcome.fault_address),
     )
+
+
+def same_launch(case: Case, facts: Facts) -> Accused:
+    """The launch that the best diagnosis found in another run of the program, in the trace of this one; NOBODY where this one has
+    another kernel there."""
+    guilty = case.diagnosis[0].guilty if case.diagnosis else None
+    row = (guilty.launch or 0) - 1 if guilty else -1
+    if guilty is None or not 0 <= row < len(facts.launches) or facts.launches.name(row) != guilty.kernel:
+        return NOBODY
+    passed = {one["index"]: facts.objects.label(one["object"]) for one in facts.launches.values(row) if one["object"] >= 0}
+    memory = guilty.allocation.id if guilty.allocation else None
+    same = memory if memory is not None and passed.get(guilty.argument) == memory else None
+    return Accused(facts.trace.pid, int(facts.launches.position[row]) + 1, allocation=same)
 
 
 def _told(case: Case, best: Diagnosis) -> tuple[Finding, Site] | None:

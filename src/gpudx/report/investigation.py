@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from gpudx.model import Case, Cell, Investigation, Observation
 from gpudx.model.investigation import OTHER_PROGRAMS
 from gpudx.report.blocks import Bullets, Paragraph, Picture, Section, Table
+from gpudx.text import plural
 
 RATES = "For each experiment, how often it failed (the mark) and the 95% interval of its failure rate (the bar)."
 WHY_STOPPED = {
     "": "not finished",
     "nothing left that separates them": "no experiment is left that would separate the remaining causes",
 }
+OTHERS = {"another failure": "{runs} failed in another way", "timeout": "{runs} timed out"}
 SAYS = {"for": "for it", "against": "against it", "nothing": "none"}
 
 
@@ -55,7 +57,7 @@ def _fits(seen: Observation) -> str:
 
 
 def _remarks(seen: Observation) -> str:
-    others = [f"{count} {name}" for name, count in seen.others]
+    others = [OTHERS[name].format(runs=plural(count, "run")) if name in OTHERS else f"{count} {name}" for name, count in seen.others]
     shown = [f"shown: {', '.join(seen.shown)}"] if seen.shown else []
     said = [seen.note] if seen.others and seen.note else []
     return "; ".join([*others, *shown, *said])

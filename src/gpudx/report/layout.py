@@ -1,5 +1,5 @@
 """Lines of a given width for a terminal. Words stay whole however long they are, and so do commands in backquotes and paths that the
-caller names: what is broken cannot be pasted or clicked."""
+caller names: what is broken cannot be pasted or clicked. Short expressions in backquotes are not broken either."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from gpudx.model import Case
 from gpudx.report.safe import clean
 
 COMMAND = re.compile(r"`(?:gpudx|pip|apt|sudo|git) [^`]*`")
+QUOTED = re.compile(r"`[^`\n]*`")
+SHORT_CODE = 32  # columns of an expression in backquotes that is not broken
 PATH = re.compile(r"(?<![^\s(])[^\s()`]*/[^\s()`]*")  # outside of commands in backquotes
 GLUE = "\ue000"  # in place of a space that must not end a line; text from programs never has it (safe.HIDDEN)
 GAP = 2  # columns between the columns of a table
@@ -47,10 +49,14 @@ def wrapped(text: str, width: int, first: str = "", rest: str | None = None, who
 
 
 def _glued(text: str, whole: Iterable[str]) -> str:
-    text = COMMAND.sub(lambda found: found[0].replace(" ", GLUE), text)
+    text = QUOTED.sub(lambda found: found[0].replace(" ", GLUE) if _stays_whole(found[0]) else found[0], text)
     for one in sorted((one for one in whole if " " in one), key=len, reverse=True):
         text = text.replace(one, one.replace(" ", GLUE))
     return text
+
+
+def _stays_whole(quoted: str) -> bool:
+    return cells(quoted) <= SHORT_CODE or COMMAND.fullmatch(quoted) is not None
 
 
 def shortened(text: str, room: int) -> str:

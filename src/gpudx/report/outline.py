@@ -7,6 +7,7 @@ What is not known is left out of the rows; what was not looked at is said at the
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -41,6 +42,7 @@ LONGEST_COMMAND = 72
 MOST_FRAMES = 12
 MOST_FULL_DIAGNOSES = 3
 MOST_OBJECTS = 6
+INTERPRETER = re.compile(r"\((?:libpython|python)[\d.]+[\w.]*\)$")  # where a frame is
 WITH_STACKS = "Run it again with --stacks to see the host and Python lines of this launch."
 
 LEADS = {"error": "Errors:", "warning": "Warnings:", "info": "Notes:"}
@@ -182,8 +184,11 @@ def _argument(index: int | None, name: str | None) -> str | None:
 
 
 def _stack(frames: tuple[str, ...], of: str = "") -> tuple[Block, ...]:
+    """Python's lines without those of the interpreter that runs them."""
     if not frames:
         return ()
+    if any(one.endswith("(python)") for one in frames):
+        frames = tuple(one for one in frames if not INTERPRETER.search(one))
     shown = frames[:MOST_FRAMES]
     more = [f"... {len(frames) - len(shown)} more"] if len(frames) > len(shown) else []
     return (Paragraph(f"Host stack{of}, innermost first:"), Code((*shown, *more)))

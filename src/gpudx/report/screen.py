@@ -74,14 +74,19 @@ WITH_LINES = "Build the program with -g to see the source line of the call here.
 INVESTIGATE = "`gpudx investigate`"  # of no use where the whole command follows
 SEVERAL = "Where several launches are named"  # of no use where one is
 PYTHON = re.compile(r"python[\d.]*$")
+OURS = re.compile(r"gpudx$")  # gpudx replay
 COMMANDS = ("gpudx ", "pip ")
 PIP_INSTALL = re.compile(r"pip install (?:'[^']+'|[\w.-]+)")
 RUNTIME_FRAME = re.compile(r"\[|__device_stub_|libcudart_static_|(?:cuda|hip)[A-Z]")  # in a stack: no code of the user's
+STACK = "its stack, "  # of no use where the user's line is shown
 OWN_FRAMES = "(libgpudx"  # our own frames in a stack
 MODULE = "<module>"  # no function: the top level of a Python file
 UNEXPLAINED, NO_CAUSE, NOT_ENDED = "unexplained", "NO CAUSE FOUND", "NOT ENDED"
 WORD = re.compile(r"[\w.]*\w")
-FILLING = {"the", "driver", "returned", "a", "an", "is"}  # "the driver returned CL_INVALID_VALUE" is "was refused with ..."
+MADE_AT = re.compile(r"(?:(?<=\d) at|, from) (\S+:\d+)")  # in "launch 2 at main.c:7 started", "call 5 reads 20 bytes, from main.c:7"
+OF_SIZE = re.compile(r" elements of \d+ bytes?$")  # said by the number of elements and the size of the buffer
+FOLDERS = re.compile(r"[^\s(`]*/(?=\S)")  # in front of a file's name
+FILLING = {"the", "driver", "returned", "a", "an", "is", "in", "that"}  # "the driver returned CL_INVALID_VALUE" is "was refused with ..."
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`0-9])")
 
 
@@ -188,7 +193,7 @@ def _full(
         lines += [*_code(place, writer, room.around), ""]
     elif best and _needs_debug_info(best, case) and (frames := _frames(best)):
         lines += [*writer.wrapped(frames), ""]
-    facts = _facts(case, best, writer, room)
+    facts = _facts(case, best, place, writer, room)
     if facts:
         lines += [writer.styled(f"{INDENT}{'Why' if best else 'Found'}", BOLD), *facts]
     steps = _steps(case, best, next_command)
@@ -276,10 +281,13 @@ def ending(outcome: Outcome) -> str:
     """ "exit status 1 after 0.9 s", "SIGSEGV after 147 ms"."""
     if outcome.kind == "not started":
         return "not started" if outcome.duration_s else ""
-    word = {"signal": outcome.signal or "killed", "timeout": "timed out"}.get(
-        outcome.kind, f"exit status {outcome.exit_code or 0}"
-    )
-    return f"{word} after {duration(outcome.duration_s)}"
+    return f"{how_it_ended(outcome)} after {duration(outcome.duration_s)}"
+
+
+def how_it_ended(outcome: Outcome) -> str:
+    """ "exit status 1", "SIGSEGV", "timed out"."""
+    words = {"signal": outcome.signal or "killed", "timeout": "timed out"}
+    return words.get(outcome.kind, f"exit status {outcome.exit_code or 0}")
 
 
 def _headline(case: Case) -> str:
@@ -332,8 +340,8 @@ def _one_line_of_code(place: SourceLine, writer: Writer) -> list[str]:
     return [writer.cut(head + text)] if len(head) + LEAST_CODE <= writer.width else [head]
 
 
-def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> list[str]:
-    """Facts that a reader can check; long ones only if there is nothing shorter."""
+def _facts(case: Case, best: Diagnosis | None, place: SourceLine | None, writer: Writer, room: Room) -> list[str]:
+    """Facts that a reader can check, and that are not above; long ones only if there is nothing shorter."""
     if case.flake:
         texts = [f"{one.name}: {one.summary}" for one in flake.heads(case.flake)]
     elif best:
@@ -343,8 +351,9 @@ def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> li
         told = most_telling(case) if only_read(case) else None
         texts = [_unsaid(one.text, _headline(case)) for one in told.evidence] if told else []
         texts += [f"{one.message} [{_id_and_line(one)}]" for one in chosen if one is not told]
-    headline = _headline(case)
-    texts = [text for text in dict.fromkeys(texts) if text and not _is_said(text, headline)]
+    said = [" ".join(_sentences(_headline(case), writer)), *([f"launched at {place.place} {place.function}"] if place else [])]
+    texts = [one for one in texts if not (place and one.startswith(STACK))]
+    texts = [text for one in dict.fromkeys(texts) if (text := _new(_without_line(one, said[-1]), said))]
     made = [writer.wrapped(text, f"{INDENT}- ") for text in texts]
     if made and only_read(case):
         made[0] = _shortened(made[0], room.fact_lines, writer)  # the line of the log itself
@@ -356,10 +365,22 @@ def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> li
     return [line for lines in short[: room.facts] for line in lines] + tail
 
 
-def _is_said(text: str, headline: str) -> bool:
-    """Are all words of the fact in the headline, in this order?"""
-    said = iter(WORD.findall(headline.lower()))
-    return all(word in said for word in WORD.findall(text.lower()) if word not in FILLING)
+def _without_line(text: str, shown: str) -> str:
+    """The line of a call is left out of a fact where its code is shown."""
+    return MADE_AT.sub(lambda found: "" if found[1] in shown else found[0], text)
+
+
+def _new(text: str, said: Sequence[str]) -> str:
+    """The clauses of a fact that no sentence has; "" where there is none. Code in backquotes is not taken apart."""
+    parts = text.split("; ")
+    parts = parts if all(one.count("`") % 2 == 0 for one in parts) else [text]
+    return "; ".join(part for part in parts if not any(_is_said(part, one) for one in said))
+
+
+def _is_said(text: str, sentence: str) -> bool:
+    """Are all words of the fact in the sentence, in this order?"""
+    said = iter(WORD.findall(FOLDERS.sub("", sentence.lower())))
+    return all(word in said for word in WORD.findall(FOLDERS.sub("", OF_SIZE.sub("", text).lower())) if word not in FILLING)
 
 
 def _id_and_line(finding: Finding) -> str:
@@ -411,6 +432,10 @@ def _steps_of_logs(case: Case) -> list[str]:
     return list(steps) or ([] if case.kernels else [more])
 
 
+def _program_is(case: Case, kind: re.Pattern[str]) -> bool:
+    return bool(case.command) and bool(kind.match(os.path.basename(case.command[0])))
+
+
 def _has_stack(best: Diagnosis, case: Case) -> bool:
     """Would --stacks show where the call was made? It notes calls that work on memory, and calls that fail."""
     return best.guilty is not None or not case.outcome.passed
@@ -419,7 +444,9 @@ def _has_stack(best: Diagnosis, case: Case) -> bool:
 def _with_lines(case: Case, best: Diagnosis) -> str:
     """The command that shows the line of a call that a wrapper made, an interpreter or a header of the system, or whose caller is only
     recorded on request; "" where it would not."""
-    python = bool(case.command) and bool(PYTHON.match(os.path.basename(case.command[0])))
+    python = _program_is(case, PYTHON)
+    if _program_is(case, OURS):  # a replay: no line of the program is in it
+        return ""
     ways, guilty = _ways(case, best), best.guilty
     change = best.root or guilty
     unseen = guilty is not None and guilty.api != "opencl" and guilty.launch is not None and not (change and change.host_stack)
@@ -448,7 +475,7 @@ def _frames(best: Diagnosis) -> str:
 
 def _needs_debug_info(best: Diagnosis, case: Case) -> bool:
     """Would -g show the line? The caller is recorded, as of each call of OpenCL, and is the program unless that is an interpreter."""
-    interpreted = bool(case.command) and bool(PYTHON.match(os.path.basename(case.command[0])))
+    interpreted = _program_is(case, PYTHON) or _program_is(case, OURS)
     guilty, change = best.guilty, best.root or best.guilty
     recorded = guilty is not None and (guilty.api == "opencl" or (change is not None and bool(change.host_stack)))
     return recorded and guilty is not None and not guilty.source and not interpreted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class _Asked:
         self.reader: Reader = module.reader() if hasattr(module, "reader") else module  # type: ignore[assignment]
         self.most: int = getattr(module, "MOST_READ", MOST_READ)
         self.left = self.most
-        self.marks = tuple(mark.encode() for mark in module.MARKS)
+        self.marks = _encoded(tuple(module.MARKS))
         self.silent = module.FORMAT == _program.FORMAT  # gathers, and reports nothing
         self.exact = not getattr(module, "ANY_CASE", False)
         # A line means the same to it, whatever came before.
@@ -91,7 +92,7 @@ class Scan:
         self._spent: set[int] = set()  # formats that have read their share
         self._silent = np.array([one.silent for one in self._asked])
         self._last_resort = np.array([one.generic > 1 for one in self._asked])
-        self._marks = Marks(Mark(mark, index, one.exact) for index, one in enumerate(self._asked) for mark in one.marks)
+        self._marks = _marks(tuple((one.marks, one.exact) for one in self._asked))
 
     def events(self, chunks: Iterable[bytes]) -> Iterator[Event]:
         """`chunks` are pieces of the file, of any size."""
@@ -248,6 +249,17 @@ class Scan:
             return event
         self._sites.add(site)
         return replace(event, context=context(near))
+
+
+@cache
+def _encoded(marks: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(mark.encode() for mark in marks)
+
+
+@lru_cache(maxsize=2)
+def _marks(readers: tuple[tuple[tuple[bytes, ...], bool], ...]) -> Marks:
+    """To find the marks of all readers, by their place in this list. Made once for many logs: it takes longer than to read a short one."""
+    return Marks(Mark(mark, index, exact) for index, (marks, exact) in enumerate(readers) for mark in marks)
 
 
 def _places(text: bytes, one: _Asked) -> Iterator[int]:

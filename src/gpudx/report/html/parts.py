@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from html import escape
 from pathlib import PurePosixPath
 from urllib.parse import quote
@@ -12,7 +13,8 @@ from gpudx.report import Page
 from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Picture, Rows, Table
 from gpudx.report.investigation import SAYS
 from gpudx.report.languages import spoken
-from gpudx.report.layout import COMMAND
+
+IN_BACKQUOTES = re.compile(r"`([^`'\n]+)`")  # not `quoted' as C compilers do
 
 
 def block(one: Block, case: Case, page: Page) -> str:
@@ -29,8 +31,8 @@ def block(one: Block, case: Case, page: Page) -> str:
 
 
 def sentence(text: str) -> str:
-    """Text, its commands in backquotes as code."""
-    return COMMAND.sub(lambda found: f"<code>{found[0][1:-1]}</code>", escape(text))
+    """Text, what is in backquotes as code."""
+    return IN_BACKQUOTES.sub(r"<code>\1</code>", escape(text))
 
 
 def _rows(rows: Rows) -> str:
