@@ -19,7 +19,6 @@
 #include "core/crumbs.h"
 #include "core/process.h"
 #include "core/recorder.h"
-#include "core/sandbox.h"
 
 enum { GDX_SIGNAL_ADDRESS = 1, GDX_SIGNAL_OWN_CODE = 2 };  /* schema/events.toml, signal_flags */
 enum { STACK_KEPT = 64 << 10, MAPS_KEPT = 1 << 20, PAGE = 4096 };
@@ -47,24 +46,12 @@ static void keep_registers(struct gdx_header *header, const ucontext_t *context)
 #endif
 }
 
-/* Of a program that is shut in: the first thread's stack is known without a system call. */
-static size_t copy_stack(char *room, uint64_t from)
-{
-    struct gdx_reader me = { 0 };
-    gdx_find_stack(&me);
-    size_t bytes = from >= me.low && from < me.top ? me.top - from : 0;
-    if (bytes > STACK_KEPT)
-        bytes = STACK_KEPT;
-    gdx_copy_bytes(room, (const void *)(uintptr_t)from, bytes);
-    return bytes;
-}
-
 /* From the stack pointer upwards. After a stack overflow the pages next to it are not there: they stay zero. */
 static void keep_stack(struct gdx_header *header, char *room, uint32_t where)
 {
     uint64_t from = header->signal_sp;
-    size_t kept = gdx_is_shut_in() ? copy_stack(room, from) : 0;
-    for (size_t at = kept, step, got; at < STACK_KEPT && !gdx_is_shut_in(); at += step) {
+    size_t kept = 0;
+    for (size_t at = 0, step, got; at < STACK_KEPT; at += step) {
         step = PAGE - ((from + at) & (PAGE - 1));
         if (step > STACK_KEPT - at)
             step = STACK_KEPT - at;
@@ -81,7 +68,7 @@ static void keep_stack(struct gdx_header *header, char *room, uint32_t where)
 static void keep_maps_now(struct gdx_header *header, char *room, uint32_t where)
 {
     size_t got = 0;
-    int fd = gdx_is_shut_in() ? -1 : open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     for (ssize_t n; fd >= 0 && got < MAPS_KEPT && (n = read(fd, room + got, MAPS_KEPT - got)) > 0;)
         got += (size_t)n;
     if (fd >= 0)

@@ -161,7 +161,7 @@ def test_a_fatal_signal_ends_the_program_and_is_recorded(kit: Kit, how: str) -> 
     words = ran.trace().last_words
     assert words
     assert words.signal == DEATHS[how]
-    assert words.stack
+    assert bool(words.stack) == (how != "sys")  # after a filter of its own there is no room for it
     assert "libgpudx" in ran.trace().maps
     assert not ran.trace().ended
     assert (words.address == 16) == (how in ("segv", "thread", "driver"))

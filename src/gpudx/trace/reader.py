@@ -236,7 +236,7 @@ class Trace:
             full = self._why_full or why or "the ledger or the disk was full"
             gaps.append(Gap("ledger-full", f"{lost} object records are missing because the trace could not grow: {full}", lost))
         if why == SHUT_IN:
-            gaps.append(Gap("dropped", "calls are missing: the program has installed a seccomp filter, after which the trace could not grow"))
+            gaps.append(Gap("dropped", "calls are missing: after a seccomp filter of the program the trace could not grow"))
         elif why:
             gaps.append(Gap("stopped", f"recording stopped before the program did: {why}"))
         if int(header["entries"]) & MISSED_LOADER:

@@ -34,14 +34,17 @@ static void returns(int number)
 }
 
 /* Each time for the same instruction, which faults again. */
-static void calls_earlier(int number)
+static void calls_earlier(int number, siginfo_t *info, void *context)
 {
     static int calls;
     if (++calls == 3)
         _exit(9);
     if (write(1, "later\n", 6) < 0)
         _exit(6);
-    earlier.sa_handler(number);
+    if (earlier.sa_flags & SA_SIGINFO)
+        earlier.sa_sigaction(number, info, context);
+    else
+        earlier.sa_handler(number);
 }
 
 int main(int argc, char **argv)
@@ -63,8 +66,8 @@ int main(int argc, char **argv)
     if (is(argc, argv, "after"))
         install(ours);
     if (is(argc, argv, "chained")) {
-        sigaction(SIGSEGV, NULL, &earlier);
-        install(calls_earlier);
+        struct sigaction action = { .sa_sigaction = calls_earlier, .sa_flags = SA_SIGINFO };
+        sigaction(SIGSEGV, &action, &earlier);
     }
     if (is(argc, argv, "built")) {
         install_with(ours, SA_RESETHAND | SA_NODEFER);
