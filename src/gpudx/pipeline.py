@@ -14,26 +14,12 @@ from typing import TYPE_CHECKING
 
 from gpudx import __version__, casefile, errors, native
 from gpudx.detectors import Run, examine_all
-from gpudx.diagnose import (
-    destructors,
-    diagnose,
-    instruments,
-    left_undone,
-    ranks,
-    reused_buffers,
-    runtime_words,
-    watched_runs,
-)
-from gpudx.diagnose.branching_barriers import doubted
-from gpudx.diagnose.call_lines import CallLines
-from gpudx.diagnose.entries import unexplained
+from gpudx.diagnose import instruments, left_undone, ranks, watched_runs
 from gpudx.diagnose.explained import explained
-from gpudx.diagnose.findings import across, find, merge, of_dumps
-from gpudx.diagnose.null_origins import traced_back
-from gpudx.diagnose.parts import Parts
-from gpudx.diagnose.printed_faults import one_fault, with_reasons
-from gpudx.diagnose.processes import first_to_fail
+from gpudx.diagnose.findings import across, of_dumps
 from gpudx.diagnose.recorded_processes import processes_of
+from gpudx.diagnose.refined import in_own_words, recorded_faults, with_history
+from gpudx.diagnose.verdicts import verdicts
 from gpudx.evidence.models import ModelFile
 from gpudx.facts import Facts, derive
 from gpudx.identity import identify
@@ -41,9 +27,8 @@ from gpudx.lab import loaded, opened, program
 from gpudx.lab.environment import DUMPS, surroundings
 from gpudx.lab.outcome import outcome as outcome_of
 from gpudx.lab.recorded import RunResult
-from gpudx.model import Case, Diagnosis, Finding, Instrument, Observation, Outcome, ProcessInfo
+from gpudx.model import Case, Finding, Instrument, Observation
 from gpudx.model.suppression import Suppression, unsuppressed
-from gpudx.text import capital
 from gpudx.trace import Trace, open_traces
 
 if TYPE_CHECKING:  # slow to import, and most runs have none
@@ -76,63 +61,36 @@ ENDING_ONLY = "this run is one of many with a small change: only how it ended wa
 
 def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated: Stated = NOTHING_STATED) -> Analysis:
     """The case of one recorded run, written to `case_dir`; what the user stated is checked against it."""
-    traces, unreadable = open_traces(run.trace_dir)
-    facts = tuple(derive(trace) for trace in traces)
-    outcome = outcome_of(run, _fault_address(traces, run.pid))
-    presence = loaded.judge(
-        run, lambda path: program.inspect(path, native.library()), {t.pid for t in traces if t.ended}
-    )
-    processes = processes_of(run, facts, case_dir)
-    identity = identify(run, facts)
+    begun, facts = _begun(run, command, case_dir)
+    outcome, presence = begun.outcome, _presence(run, facts)
+    processes, identity = processes_of(run, facts, case_dir), identify(run, facts)
     checked = instruments.look(run, facts, command, case_dir)
     contracts = _contracts(stated, facts)
     dumped, unread_dumps = of_dumps(case_dir / DUMPS, facts, outcome)
-    known, unread_models = (stated.models, []) if stated.models else opened.read_models(run, [trace.maps for trace in traces])
-    mismatches, compared = _with_models(known, facts)
-    merged = merge(
-        [
-            *one_fault(tuple(with_reasons(doubted(find(facts, outcome), facts), facts)), tuple(explained(dumped, facts))),
+    mismatches, compared, unread_models = _with_models(stated, run, facts)
+    all_found = with_history(
+        (
+            *recorded_faults(facts, outcome, dumped),
             *explained(checked.findings, facts),
             *(finding for one in contracts for finding in one.findings),
             *examine_all(identity, Run(outcome)),
             *mismatches,
             *ranks.find(facts, processes, outcome),
-        ]
-    )
-    told = destructors.told(reused_buffers.told(traced_back(merged, facts), facts))
-    kept, suppressed = unsuppressed(Parts(facts).noted(told), stated.suppressions, date.today())
-    say = runtime_words.words(facts)
-    lines = CallLines(facts)
-    found = tuple(runtime_words.of_finding(lines.of(finding), say) for finding in kept)
-    calls, launches = sum(one.count for one in traces), sum(len(f.launches) for f in facts)
-    case = Case(
-        command=tuple(command),
-        directory=str(case_dir),
-        created=casefile.now(),
-        version=__version__,
-        outcome=outcome,
-        instruments=(
-            *loaded.instruments(presence, calls, launches),
-            *checked.instruments,
-            *(one.instrument for one in contracts),
-            *compared,
         ),
+        facts,
+    )
+    kept, suppressed = unsuppressed(all_found, stated.suppressions, date.today())
+    found = in_own_words(kept, facts)
+    calls, launches = sum(one.trace.count for one in facts), sum(len(one.launches) for one in facts)
+    seen = loaded.instruments(presence, calls, launches)
+    unseen = (*presence.blind, *left_undone.not_seen(facts), *checked.unchecked, *identity.unknown)
+    case = replace(
+        begun,
+        instruments=(*seen, *checked.instruments, *(one.instrument for one in contracts), *compared),
         processes=processes,
         findings=across(found),
-        diagnosis=tuple(runtime_words.of_entry(one, say) for one in _diagnosis(found, outcome, processes, presence, facts)),
-        observations=(_observation(run, outcome),),
-        not_checked=(
-            *suppressed,
-            *unreadable,
-            *unread_dumps,
-            *unread_models,
-            *presence.blind,
-            *left_undone.not_seen(facts),
-            *checked.unchecked,
-            *identity.unknown,
-            *errors.bugs(case_dir),
-        ),
-        environment=dict(run.how.extra_env),
+        diagnosis=verdicts(found, outcome, processes, presence, facts),
+        not_checked=(*suppressed, *begun.not_checked, *unread_dumps, *unread_models, *unseen, *errors.bugs(case_dir)),
         identity=identity,
         surroundings=surroundings({**os.environ, **run.how.extra_env}),
     )
@@ -140,26 +98,13 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
         from gpudx.contracts.judging import judge
 
         case = replace(case, hypotheses=judge(stated.hypotheses, case, facts))
-    casefile.write(case, case_dir)
-    return Analysis(case, facts)
+    return Analysis(written(case), facts)
 
 
 def ended_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Analysis:
     """The case of a run of which only its end counts: no detector looks at it."""
-    traces, unreadable = open_traces(run.trace_dir)
-    outcome = outcome_of(run, _fault_address(traces, run.pid))
-    case = Case(
-        command=tuple(command),
-        directory=str(case_dir),
-        created=casefile.now(),
-        version=__version__,
-        outcome=outcome,
-        observations=(_observation(run, outcome),),
-        not_checked=(*unreadable, ENDING_ONLY),
-        environment=dict(run.how.extra_env),
-    )
-    casefile.write(case, case_dir)
-    return Analysis(case, tuple(derive(trace) for trace in traces))
+    begun, facts = _begun(run, command, case_dir)
+    return Analysis(written(replace(begun, not_checked=(*begun.not_checked, ENDING_ONLY))), facts)
 
 
 def join(first: Case, second: Case) -> Case:
@@ -173,44 +118,21 @@ def written(case: Case) -> Case:
     return case
 
 
-def _contracts(stated: Stated, facts: Sequence[Facts]) -> list[Checked]:
-    if not stated.contracts:
-        return []
-    from gpudx.contracts.checking import check
-
-    return [check(stated.contracts, facts)]
-
-
-def _with_models(known: Sequence[ModelFile], facts: Sequence[Facts]) -> tuple[list[Finding], list[Instrument]]:
-    """What does not fit the dimensions of the program's models, and that this was looked for."""
-    if not known:
-        return [], []
-    from gpudx.diagnose import model_numbers
-
-    return list(model_numbers.find(known, facts)), [model_numbers.instrument(known, facts)]
-
-
-def _diagnosis(
-    found: Sequence[Finding],
-    outcome: Outcome,
-    processes: Sequence[ProcessInfo],
-    presence: loaded.Presence,
-    facts: Sequence[Facts],
-) -> tuple[Diagnosis, ...]:
-    named = diagnose(found, outcome, processes)
-    if named or not outcome.failed:
-        return named
-    if not presence.loaded:
-        return (loaded.inconclusive(presence),)
-    calls = sum(one.trace.count for one in facts)
-    failed, busy = sum(len(one.errors) for one in facts), sum(len(one.in_flight) for one in facts)
-    ranked = first_to_fail(processes)
-    if not calls and not ranked:
-        return ()
-    gaps = [gap.text for one in facts for gap in one.trace.gaps]
-    entry = unexplained(outcome, calls, failed, busy, gaps)
-    head = f"{capital(ranked[0].text)}. " if ranked else ""
-    return (replace(entry, summary=head + entry.summary, evidence=(*ranked, *entry.evidence)),)
+def _begun(run: RunResult, command: Sequence[str], case_dir: Path) -> tuple[Case, tuple[Facts, ...]]:
+    """The case of a run that nobody has looked at yet, with how it ended and the traces that cannot be read; and its facts."""
+    traces, unreadable = open_traces(run.trace_dir)
+    outcome, ways = outcome_of(run, _fault_address(traces, run.pid)), run.how.ways
+    case = Case(
+        command=tuple(command),
+        directory=str(case_dir),
+        created=casefile.now(),
+        version=__version__,
+        outcome=outcome,
+        observations=(Observation(ways.name, outcome.observed, int(outcome.failed), 1, outcome.summary, ways=ways),),
+        not_checked=tuple(unreadable),
+        environment=dict(run.how.extra_env),
+    )
+    return case, tuple(derive(trace) for trace in traces)
 
 
 def _fault_address(traces: Iterable[Trace], pid: int) -> str | None:
@@ -219,6 +141,25 @@ def _fault_address(traces: Iterable[Trace], pid: int) -> str | None:
     return f"{words[-1].address:#x}" if words and words[-1].fault_address is not None else None
 
 
-def _observation(run: RunResult, outcome: Outcome) -> Observation:
-    ways = run.how.ways
-    return Observation(ways.name, outcome.observed, int(outcome.failed), 1, outcome.summary, ways=ways)
+def _presence(run: RunResult, facts: Sequence[Facts]) -> loaded.Presence:
+    """In which of its processes the recorder was."""
+    recorded = {one.trace.pid for one in facts if one.trace.ended}
+    return loaded.judge(run, lambda path: program.inspect(path, native.library()), recorded)
+
+
+def _contracts(stated: Stated, facts: Sequence[Facts]) -> list[Checked]:
+    if not stated.contracts:
+        return []
+    from gpudx.contracts.checking import check
+
+    return [check(stated.contracts, facts)]
+
+
+def _with_models(stated: Stated, run: RunResult, facts: Sequence[Facts]) -> tuple[list[Finding], list[Instrument], list[str]]:
+    """What does not fit the dimensions of the program's models, that this was looked for, and the models that cannot be read."""
+    known, unreadable = (stated.models, []) if stated.models else opened.read_models(run, [one.trace.maps for one in facts])
+    if not known:
+        return [], [], unreadable
+    from gpudx.diagnose import model_numbers
+
+    return list(model_numbers.find(known, facts)), [model_numbers.instrument(known, facts)], unreadable

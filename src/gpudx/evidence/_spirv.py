@@ -20,7 +20,7 @@ from gpudx.model.kernel_builds import KernelBuild
 MAGIC = b"\x03\x02\x23\x07"
 NAME, ENTRY_POINT, EXECUTION_MODE = 5, 15, 16
 BOOL, INT, FLOAT, VECTOR, ARRAY, STRUCT, POINTER = 20, 21, 22, 23, 28, 30, 32
-CONSTANT, FUNCTION, FUNCTION_PARAMETER, FUNCTION_END, DECORATE = 43, 54, 55, 56, 71
+CONSTANT, FUNCTION, FUNCTION_PARAMETER, DECORATE = 43, 54, 55, 71
 CALL, VARIABLE = 57, 59
 IDS = {61: 3, 62: 2, 63: 2, 64: 3, 79: 4, 81: 3, 82: 4}  # loads, stores, parts of values: how many operands come before their literals
 KERNEL_MODEL, LOCAL_SIZE, MOST_THREADS, WORKGROUP = 6, 17, 5893, 4  # MaxWorkgroupSizeINTEL, which clang writes for __launch_bounds__

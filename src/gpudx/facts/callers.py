@@ -25,7 +25,6 @@ from gpudx.facts.unwind import RECORDER
 from gpudx.text.places import is_installed
 from gpudx.trace import Trace
 
-# With debug information, they have lines that are nobody's here; the recorder stands before all of them.
 # Libraries, packages and interpreters: with debug information, they have lines that are nobody's here.
 LIBRARIES = re.compile(r"(?:/usr)?/lib(?:32|64)?/|.*/(?:site|dist)-packages/|.*/lib-dynload/|.*/(?:lib)?python\d[^/]*$")
 HEADER = re.compile(r"\.(?:h|hh|hpp|hxx|inl):\d+$")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-HEAD, RECORD, PER_SITE = 72, 24, 4
+HEAD, RECORD = 72, 24
 KINDS = ("", "bounds", "alignment", "uninitialized", "race", "barrier", "loop", "overflow", "division", "nan", "image")
 
 # PoCL inlines every function, noinline or not (FlattenAll.cc). A kernel of 47 accesses grew to 212,000 lines of LLVM's code in that way

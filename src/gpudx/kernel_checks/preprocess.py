@@ -137,7 +137,6 @@ class Preprocessor:
         self._expanded = 0
         self._once: set[str] = set()
         self._undefined: set[str] = set()  # by the source itself
-        self._shift = 0
         for name, body in defined.items():
             self._define(f"{name} {body}")  # -D 'F(x)=...' defines a macro with parameters
 

@@ -37,10 +37,6 @@ class Loads:
 
     parts: frozenset[tuple[int, int, int, bool]]
 
-    def any_of(self, parameter: int, begin: int, end: int) -> bool:
-        """Does it load a byte of this range?"""
-        return any(one == parameter and at < end and begin < at + size for one, at, size, _ in self.parts)
-
     def may_be_address(self, parameter: int, byte: int) -> bool:
         """Does it load what is at this byte as one number of the size of an address?"""
         return (parameter, byte, POINTER, True) in self.parts
