@@ -54,8 +54,8 @@ for include in /opt/rocm*/include /usr/include; do
     [ -f "$include/hip/hip_runtime_api.h" ] && kept "signatures$(echo "$include" | tr / -).txt" python tools/hip_signatures.py "$include"
 done
 
-step "tests (a few minutes)"
-LIMIT=1500 kept tests.txt python -m pytest ${GPUDX_HIP_SMOKE_TESTS:-tests/hip} -q -p no:cacheprovider --timeout=180 --junit-xml="$out/tests.xml"
+step "tests (a few minutes)"  # one device runs one at a time
+LIMIT=1500 kept tests.txt python -m pytest ${GPUDX_HIP_SMOKE_TESTS:-tests/hip} ${simulated:+-n 2} -q -p no:cacheprovider --timeout=180 --junit-xml="$out/tests.xml"
 
 for demo in $(cd incidents && ls -d hip-*); do
     step "demo $demo"

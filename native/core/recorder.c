@@ -861,6 +861,19 @@ static void keep_maps(void)
     gdx_free_maps(text);
 }
 
+void gdx_note_fault(void)
+{
+    static _Atomic int noted;
+    size_t bytes = 0;
+    if (atomic_exchange(&noted, 1))
+        return;
+    char *text = gdx_read_maps(&bytes);
+    if (text) {
+        gdx_note(GDX_CALL_note_maps_at_fault, NULL, 0, (struct gdx_text){ text, bytes }, (struct gdx_text){ 0 }, NULL, 0);
+        gdx_free_maps(text);
+    }
+}
+
 /* Has this process a trace? For gpudx's own Python code (src/gpudx/preload_python), by name. */
 GDX_EXPORT int gpudx_is_recording(void);
 GDX_EXPORT int gpudx_is_recording(void)

@@ -145,6 +145,9 @@ void gdx_note(uint32_t note, const uint64_t *words, unsigned count, struct gdx_t
 /* The same with one text, of which something may be missing. */
 void gdx_note_cut(uint32_t note, const uint64_t *words, unsigned count, struct gdx_text text, bool cut);
 
+/* What is mapped now, once in a process: a call has reported a fault of the device, after which nothing is fast any more. */
+GDX_COLD void gdx_note_fault(void);
+
 /* A chunk of the caller's own, which stays mapped; NULL: there is no room. Readers see it when it is published. */
 struct gdx_chunk *gdx_own_chunk(uint32_t kind, uint32_t units, uint64_t *offset);
 void gdx_publish_chunk(struct gdx_chunk *chunk);

@@ -82,9 +82,11 @@ static bool read_named(const char *text, const char *end, char *name, const char
 static bool read_number(const char *text)
 {
     const char *at[3];
+    char *rest;
     if (!read_named(text, text ? text + strlen(text) : NULL, gdx_asked.number.kernel, at, 3))
         return false;
-    gdx_asked.number.index = (uint32_t)strtoul(at[0], NULL, 10);
+    gdx_asked.number.index = (uint32_t)strtoul(at[0], &rest, 10);
+    gdx_asked.number.at = *rest == '+' ? (uint32_t)strtoul(rest + 1, NULL, 10) : GDX_WHOLE;
     gdx_asked.number.before = strtoull(at[1], NULL, 16);
     gdx_asked.number.after = strtoull(at[2], NULL, 16);
     return true;
@@ -93,12 +95,14 @@ static bool read_number(const char *text)
 static bool read_exchange(const char *text)
 {
     const char *at[2], *end = text ? text + strlen(text) : NULL, *equals = text ? strchr(text, '=') : NULL;
+    char *rest;
     if (equals && !read_frames(&exchanged, equals + 1, end))
         return false;
     if (!read_named(text, equals ? equals : end, gdx_asked.exchange.kernel, at, 2))
         return false;
     gdx_asked.exchange.first = (uint32_t)strtoul(at[0], NULL, 10);
-    gdx_asked.exchange.second = (uint32_t)strtoul(at[1], NULL, 10);
+    gdx_asked.exchange.second = (uint32_t)strtoul(at[1], &rest, 10);
+    gdx_asked.exchange.grid = *rest == '+';
     return true;
 }
 

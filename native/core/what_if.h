@@ -2,7 +2,9 @@
  * with the change shows what the program gets wrong.
  *
  *     GPUDX_OTHER_NUMBER=KERNEL:ARGUMENT:OLD:NEW    the kernel is passed another number where the program passes this one; both in hexadecimal
+ *                        KERNEL:ARGUMENT+BYTE:OLD:NEW   the same of 4 bytes in an argument that is a structure (CUDA, HIP)
  *     GPUDX_EXCHANGE=KERNEL:1:2                     two of its arguments get each other's values;
+ *                   KERNEL:1:2+grid               and with them the first two dimensions of its grid (CUDA, HIP)
  *                   KERNEL:1:2=app+1a2b;app+1c0d    only where a call passes them that has one of these return addresses on its stack
  *     GPUDX_REDIRECT=CALL=CALLS=WHAT                some calls of this name use something else:
  *
@@ -31,9 +33,11 @@ enum { GDX_WHAT_IF_NAME = 2048, GDX_WHAT_IF_PAIRS = 16 };
 
 enum gdx_what { GDX_NO_REDIRECT, GDX_OTHER_MEMORY, GDX_EXCHANGED, GDX_OTHER_PITCH, GDX_OTHER_SIZE, GDX_OTHER_ARGUMENT, GDX_OTHER_GRID };
 
+enum { GDX_WHOLE = UINT32_MAX };  /* the argument as a whole, no part of it */
+
 struct gdx_what_if {  /* a kernel without a name: nothing of this kind is asked for */
-    struct { char kernel[GDX_WHAT_IF_NAME]; uint32_t index; uint64_t before, after; } number;
-    struct { char kernel[GDX_WHAT_IF_NAME]; uint32_t first, second; } exchange;
+    struct { char kernel[GDX_WHAT_IF_NAME]; uint32_t index, at; uint64_t before, after; } number;
+    struct { char kernel[GDX_WHAT_IF_NAME]; uint32_t first, second; bool grid; } exchange;
     struct {
         char name[GDX_WHAT_IF_NAME];  /* of the call, or the kernel */
         enum gdx_what what;

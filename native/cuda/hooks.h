@@ -71,6 +71,7 @@ static inline void gdx_cu_look_at(CUresult status)
 {
     if (GDX_UNLIKELY(status != CUDA_SUCCESS) && gdx_cu_of_earlier_work(status)) {
         gdx_crumbs_keep();
+        gdx_note_fault();
         gdx_cu_expect_dump();
     }
 }

@@ -62,14 +62,31 @@ static const void *place_of(const struct given *given, uint32_t index)
     return given->params ? given->params[index] : given->packed + given->layout->params[index].offset;
 }
 
-/* What is to be changed in this launch; at most two arguments. */
-static unsigned changes(const char *kernel, const struct given *given, const uint64_t *values, struct change *out, uint64_t *memory)
+/* The structure that the number is part of, with the other number, in `copy`. False: it is not passed there. */
+static bool replace_member(const struct given *given, char copy[GDX_TAIL])
 {
+    const uint32_t size = given->layout->params[gdx_asked.number.index].like.size, at = gdx_asked.number.at;
+    const uint32_t before = (uint32_t)gdx_asked.number.before, after = (uint32_t)gdx_asked.number.after;
+    if (size > GDX_TAIL || size < sizeof before || at > size - sizeof before
+        || !gdx_read(&gdx_lane()->reader, copy, place_of(given, gdx_asked.number.index), size) || memcmp(copy + at, &before, sizeof before))
+        return false;
+    memcpy(copy + at, &after, sizeof after);
+    return true;
+}
+
+/* What is to be changed in this launch; at most two arguments. */
+static unsigned changes(const char *kernel, const struct given *given, const uint64_t *values, struct change *out, struct gdx_passed *passed)
+{
+    uint64_t *memory = &passed->memory;
     const uint32_t count = given->layout->count;
     const uint32_t index = gdx_asked.number.index, first = gdx_asked.exchange.first, second = gdx_asked.exchange.second;
     const uint32_t which = gdx_asked.redirect.which;
     const struct gdx_param *params = given->layout->params;
-    if (is_named(kernel, gdx_asked.number.kernel) && index < count && params[index].like.size <= sizeof *values
+    if (is_named(kernel, gdx_asked.number.kernel) && index < count && gdx_asked.number.at != GDX_WHOLE && replace_member(given, passed->structure)) {
+        out[0] = (struct change){ index, passed->structure };
+        return 1;
+    }
+    if (is_named(kernel, gdx_asked.number.kernel) && index < count && gdx_asked.number.at == GDX_WHOLE && params[index].like.size <= sizeof *values
         && values[index] == gdx_asked.number.before) {
         out[0] = (struct change){ index, &gdx_asked.number.after };
         return 1;
@@ -150,14 +167,18 @@ void gdx_what_if_launch(const char *kernel, const struct gdx_layout *layout, voi
     passed->params = params;
     passed->extra = extra;
     if (kernel && layout && take(layout, params, extra, passed, &given, values))
-        apply(&given, change, changes(kernel, &given, values, change, &passed->memory), passed);
+        apply(&given, change, changes(kernel, &given, values, change, passed), passed);
     errno = saved;
 }
 
 void gdx_what_if_grid(const char *kernel, unsigned int groups[3])
 {
-    const unsigned axis = gdx_asked.redirect.which;
+    const unsigned axis = gdx_asked.redirect.which, in_x = groups[0];
     int saved = errno;
+    if (kernel && gdx_asked.exchange.grid && is_named(kernel, gdx_asked.exchange.kernel) && gdx_exchange_is_here()) {
+        groups[0] = groups[1];
+        groups[1] = in_x;
+    }
     if (kernel && gdx_asked.redirect.what == GDX_OTHER_GRID && axis < 3 && is_named(kernel, gdx_asked.redirect.name) && gdx_redirect_is_here()
         && groups[axis] == gdx_asked.redirect.pairs[0].old)
         groups[axis] = (unsigned int)gdx_asked.redirect.pairs[0].wanted;

@@ -14,7 +14,7 @@ struct gdx_passed {
     void **params, **extra;
     void *list[GDX_ARGUMENTS];
     void *pairs[2 * GDX_PAIRS_OF_EXTRA];
-    char packed[GDX_TAIL];
+    char packed[GDX_TAIL], structure[GDX_TAIL];
     uint64_t memory;
 };
 /* What a kernel is passed: what the program passes, or in `passed` what it is to be passed instead. */

@@ -61,6 +61,8 @@ static inline void gdx_hip_end(struct gdx_open *open, hipError_t status)
     if (GDX_UNLIKELY(gdx_hip_of_earlier_work(status)))
         gdx_crumbs_keep();
     gdx_end(open, status);
+    if (GDX_UNLIKELY(gdx_hip_of_earlier_work(status)))
+        gdx_note_fault();
 }
 
 /* Words, endings and waits that CUDA has in the same shape. */

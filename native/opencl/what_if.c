@@ -28,7 +28,7 @@ cl_uint gdx_cl_exchanged_index(cl_kernel kernel, cl_uint index)
 const void *gdx_cl_number_instead(cl_kernel kernel, cl_uint index, size_t size, const void *value, uint64_t number)
 {
     int saved = errno;
-    bool mine = value && size <= sizeof number && index == gdx_asked.number.index && number == gdx_asked.number.before
+    bool mine = value && size <= sizeof number && index == gdx_asked.number.index && gdx_asked.number.at == GDX_WHOLE && number == gdx_asked.number.before
                 && gdx_cl_is_named(kernel, gdx_asked.number.kernel);
     errno = saved;
     return mine ? &gdx_asked.number.after : value;

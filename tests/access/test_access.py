@@ -310,6 +310,24 @@ def test_wide_numbers_of_their_own_are_not_called_narrow(cuda: CudaWorld, tmp_pa
     assert reason is None or reason.cause != "argument-size"
 
 
+def test_a_lower_half_that_counts_the_elements_of_what_was_missed(cuda: CudaWorld, tmp_path: Path) -> None:
+    """What lies behind the host's variable is passed nowhere else."""
+    memory, other = cuda.alloc(20_000, at=BASE), cuda.alloc(4096, at=BASE + (1 << 40))
+    launched(cuda, "ramp", [8, 8, 8], [memory, other, 0x3_00001388])
+    reason = asked(cuda, tmp_path, BASE + 20_480, width=4)
+    assert reason and (reason.cause, reason.argument) == ("argument-size", 2)
+    assert "3 x 2^32 + 5,000" in reason.text and reason.steps[0].endswith("for argument 2.")
+
+
+@pytest.mark.parametrize("numbers", [(0x3_00001380, 1), (0x3_00001388, 0x5_00001388), (5000, 1)])
+def test_a_lower_half_that_counts_something_else(cuda: CudaWorld, tmp_path: Path, numbers: tuple[int, int]) -> None:
+    """Another number of elements; two numbers that both fit; no upper half."""
+    memory = cuda.alloc(20_000, at=BASE)
+    launched(cuda, "ramp", [8, 8, 8], [memory, *numbers])
+    reason = asked(cuda, tmp_path, BASE + 20_480, width=4)
+    assert reason is None or reason.cause != "argument-size"
+
+
 def test_an_access_inside_a_buffer_is_not_explained_by_a_width(cuda: CudaWorld, tmp_path: Path) -> None:
     source, target = cuda.alloc(1 << 23, at=BASE), cuda.alloc(1 << 20)
     launched(cuda, "gather_stride", [8, 8, 8, 8], [source, target, 0x8_00020000, 8])

@@ -59,7 +59,17 @@ def test_other_names_and_definitions() -> None:
     assert not only_reads("", "k", "a")
 
 
-@pytest.mark.parametrize("body", ["out[i] = n;", "out[i] = a[i]; out[i + 1] += 2 * n;", "{ out[get_global_id(0)] = n; }"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "out[i] = n;",
+        "out[i] = a[i]; out[i + 1] += 2 * n;",
+        "{ out[get_global_id(0)] = n; }",
+        "uint v = n; for (int k = 0; k < 64; k++) v = v * 1664525u + 1013904223u; out[i] = v + i;",
+        "float f = (float)n * 0.5f, g = fma(f, f, 1.0f); out[i] = sqrt(g);",
+        "int v = n; v++; out[i] = v & 7;",
+    ],
+)
 def test_a_number_that_is_only_stored(body: str) -> None:
     assert only_stored(HEAD + body + " }", "k", "n")
 
@@ -73,6 +83,13 @@ def test_a_number_that_is_only_stored(body: str) -> None:
         "out[i] = i < n ? 1 : 2;",
         "out[i] = a[i * n];",
         "for (int j = 0; j < n; j++) out[j] = 1;",
+        "int v = n; int w = v + 1; out[w] = 1;",
+        "int v = n; if (v > 2) out[i] = 1;",
+        "int v = n; while (v--) out[v] = 1;",
+        "put(out, n);",
+        "global float *p = out + n; p[i] = 1;",
+        "int v[2]; v[0] = n; out[v[0]] = 1;",
+        "int v = n; int *p = &v; out[*p] = 1;",
     ],
 )
 def test_a_number_that_may_say_where(body: str) -> None:

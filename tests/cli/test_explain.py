@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
+from typing import IO
 
+import pytest
 from cli_kit import HERE, Gpudx
 
 from gpudx import casefile
@@ -94,3 +98,33 @@ def test_events_of_a_log_that_is_still_written(environment: dict[str, str], tmp_
         report = process.stdout.read()
         assert process.wait(timeout=60) == 0
     assert report.startswith("gpudx: INCONCLUSIVE device-error-reported\n") and "gpudx run --serialise" in report
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.05])
+def test_a_writer_that_never_stops_is_followed(pause: float, environment: dict[str, str], tmp_path: Path) -> None:
+    """Thousands of lines at a time, or some all the time: what is found is shown while they come."""
+    command = [sys.executable, str(HERE / "stand_in.py"), "explain", "-"]
+    shown = threading.Event()
+
+    def write(file: IO[bytes]) -> None:
+        file.write(b"step 1\nCUDA error: misaligned address at a.cu:1\n")
+        while not shown.is_set():
+            file.write(b"step 2 loss 0.1 and so on\n" * (1 if pause else 4000))
+            file.flush()
+            time.sleep(pause)
+        file.close()
+
+    with subprocess.Popen(
+        command, env=environment, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        writer = threading.Thread(target=write, args=(process.stdin,))
+        writer.start()
+        try:
+            line = process.stderr.readline()
+        finally:
+            shown.set()
+            writer.join()
+        assert line.startswith(b"gpudx: line 2: A kernel accessed memory at an address")
+        assert process.stdout.read().startswith(b"gpudx: INCONCLUSIVE device-error-reported\n")
+        assert process.wait(timeout=60) == 0

@@ -230,3 +230,19 @@ def test_a_second_name_that_is_there_is_silent(world: Make, look: Look) -> None:
     asks_for(process, "sum_fast", INVALID_NAME)
     process.create("clCreateKernel", texts={"kernel_name": "sum"}, program=process.program)
     assert not [f for f in look(process, "exit", exit_code=1) if f.id == "kernel-not-found"]
+
+
+def test_a_program_that_continues_without_a_kernel_and_fails(opencl: OpenCL) -> None:
+    one = opencl.run("caught_build", "misspelled").only(REJECTED)
+    assert one.severity == "error" and "The program continued without kernel extra." in one.message
+    assert any("no line of the source uses what the option -DGIAN=2.0f defines" in e.text for e in one.evidence)
+    assert one.steps == ("Write -DGAIN=2.0f in the build options.",)
+
+
+def test_a_function_that_the_device_may_not_have_is_a_warning(opencl: OpenCL) -> None:
+    assert opencl.run("caught_build", "function").only(REJECTED).severity == "warning"
+
+
+@pytest.mark.parametrize("mode", ["right", "passed", "tried"])
+def test_a_build_that_is_tried_is_silent(opencl: OpenCL, mode: str) -> None:
+    assert not opencl.run("caught_build", mode).of(REJECTED)

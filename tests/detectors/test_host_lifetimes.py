@@ -48,6 +48,12 @@ def test_the_host_writes_before_the_kernel_is_complete(opencl: OpenCL) -> None:
     assert one.certainty == "observed" and one.site is not None and (one.site.kernel, one.site.argument) == ("copy", 0)
 
 
+def test_what_the_host_writes_in_a_map_is_no_fault_of_the_host(opencl: OpenCL) -> None:
+    one = opencl.run(PROGRAM, "changed while mapped", **COMPARED).only(CHANGED)
+    assert one.causes == ("buffer-used-while-mapped",) and "had it mapped for writing: call" in one.message
+    assert not any("map the buffer for writing" in step for step in one.steps)
+
+
 @pytest.mark.parametrize("mode", ["changed late", "only the kernel writes"])
 def test_a_host_that_waits_is_silent(opencl: OpenCL, mode: str) -> None:
     run = opencl.run(PROGRAM, mode, **COMPARED)

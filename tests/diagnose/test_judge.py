@@ -78,7 +78,7 @@ def test_an_observed_fault_brings_its_own_reason() -> None:
     seen = fault(certainty="observed", because="The bytes were found.")
     assert diagnose([seen], PASSED)[0].reason == "The bytes were found."
     untied = diagnose([seen], EXITED)[0].reason
-    assert untied == "The bytes were found. It is not shown that the program failed because of it."
+    assert untied == "The bytes were found. No run was made without it: the program may fail for another reason as well."
 
 
 def test_an_access_that_is_the_crash_needs_no_more() -> None:

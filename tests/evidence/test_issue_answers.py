@@ -168,3 +168,71 @@ def test_a_cause_in_kernels_does_not_explain_a_copy() -> None:
     assert "explains `test_buffer_copy`" in answered(f"Root cause: the kernel cache.\n{tests}\n{runs}")
     assert "explains" not in answered(f"Root cause: the kernel cache.\n1. `test_fold_rows`\n\n{runs}")
     assert "gpudx flake -- ./app" in part(answered(runs), "Please add")
+
+
+FAULT = """```
+$ compute-sanitizer ./fill
+========= COMPUTE-SANITIZER
+========= Invalid __global__ write of size 4 bytes
+=========     at fill(float *, int)+0x60 in a.cu:5
+=========     by thread (232,0,0) in block (3,0,0)
+=========     Address 0x7f5c4ba00fa0 is out of bounds
+=========     and is 1 bytes after the nearest allocation at 0x7f5c4ba00000 of size 4000 bytes
+=========
+========= ERROR SUMMARY: 1 error
+```
+"""
+
+
+def test_a_sentence_of_a_person_is_no_line_of_a_log() -> None:
+    text = answered(f"It crashes with an illegal memory access. I think the bug is in `cudaMemcpyAsync`.\n\n{LOG}")
+    assert "(line 5)" in part(text, "Established") and "illegal address" not in part(text, "Established")
+    assert "first to notice it" in part(text, "Claims that")
+    alone = answered("I get cudaErrorIllegalAddress from my program.\n")
+    assert "cudaErrorIllegalAddress" in part(alone, "Established")
+
+
+def test_claims_about_the_kernel_and_sizes_are_held_against_the_fault() -> None:
+    text = answered(f"The kernel is correct. We allocate 4096 bytes.\n\n{FAULT}")
+    against = part(text, "Claims that")
+    assert "“The kernel is correct.”: line 6: fill writes 4 bytes" in against
+    assert "line 6 shows an allocation of 4,000 bytes" in against
+    right = answered(f"The kernel is slow. We allocate 4000 bytes.\n\n{FAULT}")
+    assert "**Claims that" not in right
+
+
+def test_a_rank_that_waited_is_not_at_fault() -> None:
+    waited = (
+        "[rank5]:[E] [Rank 5] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=204, OpType=ALLREDUCE) "
+        "ran for 600029 milliseconds before timing out.\n"
+    )
+    text = answered(f"Rank 5 is at fault because it prints this:\n\n{waited}")
+    assert "rank 5 waited for another rank" in part(text, "Claims that")
+    assert "the output of all other ranks" in part(text, "Please add")
+    assert "**Claims that" not in answered(f"Rank 3 is at fault because it is slow.\n\n{waited}")
+
+
+def test_limits_and_types_of_numbers() -> None:
+    refused = "```\nclGetDeviceInfo MAX_WORK_GROUP_SIZE = 256\nERROR: clEnqueueNDRangeKernel(blur) -> -54\n```\n"
+    text = answered(f"The local size 32 x 32 is fine. It is a race condition.\n\n{refused}")
+    against = part(text, "Claims that")
+    assert "32 x 32 is 1,024, and line 4 says that the device takes 256" in against
+    assert "the first error is a refusal (line 5)" in against
+    assert "**Claims that" not in answered(f"The local size is 16 x 16.\n\n{refused}")
+    large = "The table has 3,072,000,000 elements, which {} in int32.\n\n" + LOG
+    assert "does not fit in a 32-bit index" in part(answered(large.format("fits")), "Claims that")
+    assert "**Claims that" not in answered(large.format("does not fit"))
+
+
+def test_what_an_observation_does_not_show() -> None:
+    text = answered(f"It works with CUDA_LAUNCH_BLOCKING=1, so I think it is fine. compute-sanitizer shows nothing.\n\n{LOG}")
+    claimed = part(text, "Claimed")
+    assert "points to order or timing" in claimed and "only for the checks that ran" in claimed
+    assert "the complete output of compute-sanitizer" in part(text, "Please add")
+    assert "the complete output of compute-sanitizer" not in answered(f"I ran compute-sanitizer, it shows nothing.\n\n{FAULT}")
+
+
+def test_a_test_that_fails_sometimes_is_run_many_times() -> None:
+    failed = "```\ntests/test_a.py::test_sum FAILED\nE   AssertionError: sums differ\n```\n"
+    assert "`gpudx flake -- pytest tests/test_a.py`" in part(answered(f"It fails in 3 of 20 runs.\n\n{failed}"), "Please add")
+    assert "gpudx flake" not in answered(f"It fails always.\n\n{failed}")

@@ -115,7 +115,7 @@ MESA = {
     "MESA: warning: Driver does not support the 0xa780 PCI ID.": ("no-device", "does not know the device 0xa780"),
     "amdgpu: command stream overflowed": ("driver-error", "than fits in it"),
     "EE ../src/gallium/drivers/fold.c:5 fold - failed to create temporary texture": ("object-not-created", "could not be created"),
-    "v3d: submit failed: Input/output error": ("launch-failed", "a submission reported an error"),
+    "v3d: submit failed: Input/output error": ("device-lost", "where this was noticed"),
     "libGL error: MESA-LOADER: failed to retrieve device information": ("no-device", "could not be used"),
 }
 

@@ -44,9 +44,20 @@ FLAKY = {
     "pytest, again": ONCE + "RERUN [ 50%]\n" + ONCE + "PASSED [100%]\nE   AssertionError: not sorted\n1 passed, 1 rerun in 2.10s\n",
     "googletest": "[  FAILED  ] Fold.Add (3 ms)\n[ RUN      ] Fold.Add\n[       OK ] Fold.Add (2 ms)\n",
     "cargo": "test fold ... FAILED\nthread 'fold' panicked at src/a.rs:3:1: wrong sum\ntest fold ... ok\n",
+    "ctest": "    Test #3: fold .......***Failed    0.91 sec\n    Test #3: fold .......   Passed    0.88 sec\n",
+    "nextest": "  TRY 1 FAIL [   0.5s] gpu-core fold::sum\n  TRY 2 PASS [   0.4s] gpu-core fold::sum\n",
     "counted": "fold: FAILED\n7 of 10 iterations passed\n",
     "counted, the other way": "fold_test failed in 3 out of 10 runs\n",
     "Bazel": "//k:fold_test   FLAKY, failed in 1 out of 3 in 4.1s\n",
+}
+# Where the lines of a runner say how it was started, the step is that command.
+STARTED = {
+    "pytest, by name": "pytest tests/test_a.py",
+    "pytest, again": "pytest tests/test_a.py",
+    "cargo": "cargo test",
+    "ctest": "ctest",
+    "nextest": "cargo nextest run",
+    "Bazel": "bazel test //k:fold_test",
 }
 STEADY = {
     "two tests": ONCE + "PASSED\ntests/test_a.py::test_sum[f32] FAILED\n",
@@ -70,7 +81,7 @@ def test_failures_beside_and_inside_of_runs_count(name: str) -> None:
 def test_what_passed_and_failed_is_run_many_times(name: str) -> None:
     found = findings(FLAKY[name])
     assert any("order-or-timing" in one.causes for one in found)
-    assert found[0].written is not None and found[0].written.next == _next.FLAKE
+    assert found[0].written is not None and found[0].written.next == _next.with_command(_next.FLAKE, STARTED.get(name, ""))
 
 
 @pytest.mark.parametrize("name", STEADY)

@@ -132,7 +132,7 @@ KNOWN = {
     ),
     "Oclgrind: Unable to open log file 'x'": ("oclgrind-not-started", "did not start"),
     "OCLGRIND FATAL ERROR (k.cpp:1)\nUndefined external function: f": ("oclgrind-stopped", "Undefined external function: f"),
-    "iris: Failed to submit batchbuffer: Input/output error": ("launch-failed", "earlier work may have caused it"),
+    "iris: Failed to submit batchbuffer: Input/output error": ("device-lost", "not which work caused it"),
     "Viewer received signal 6(ABRT)": ("host-abort", "SIGABRT"),
     "Viewer received signal 11": ("host-crash", "SIGSEGV"),
     "[EGL] eglCreateSyncKHR errored out with EGL_BAD_ATTRIBUTE (0x12292)": ("status-bad-attribute", "EGL reported an error"),
@@ -505,7 +505,7 @@ def test_arguments_and_kernels_with_their_types() -> None:
     launch = LAUNCH.replace("Arg2:   = ", "Arg2: const float* in = ").replace("_Z4foldPf", "fold(float const*, int)")
     fault = "Memory access fault by GPU node-1 (Agent handle: 0x5) on address 0x7f0000002000. Reason: Page not present.\n"
     far = "Memory access fault by GPU node-1 (Agent handle: 0x5) on address 0x7e0000002000. Reason: Page not present.\n"
-    said = "argument 2 of fold(float const*, int) points to"
+    said = "argument 2 (const float* in) of fold(float const*, int) points to"
     assert any(said in one.message for one in findings(launch + fault))
     assert not any("argument" in one.message for one in findings(launch + far))
 

@@ -130,6 +130,7 @@ def test_memory_without_addresses_stands_in_order(schema: str, folder: Path) -> 
     assert [BLOCKS[state] for state in numbers(one.columns["state"])] == ["live", "live"]  # as of the launch
     assert made.guilty is not None and made.guilty.arguments[1] == ("1 (by)", "float", "4", "1.5", "")
     assert made.guilty.arguments[0][-1] == "buffer #1, 4,096 bytes, live"
+    assert "event" not in dict(made.guilty.values)
 
 
 def test_many_calls_are_reduced_and_nothing_that_matters_is_lost(schema: str, folder: Path) -> None:

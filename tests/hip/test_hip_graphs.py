@@ -3,6 +3,9 @@ numbers of node types of HIP 5 and of later versions."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from cuda_kit import Ran, decode, of, values
 from hip_kit import Kit
@@ -65,3 +68,22 @@ def test_a_runtime_that_wants_a_list_in_any_case_does_not_crash(kit: Kit) -> Non
 def test_the_program_does_not_notice(kit: Kit, words: tuple[str, str]) -> None:
     plain = kit.run_hip(kit.hip_program("graphs"), *words, record=False)
     assert run(kit, *words).seen == plain.seen and "made 0 last 0" in plain.stdout
+
+
+def replayed(kit: Kit, folder: Path, *words: str) -> dict[str, Any]:
+    return kit.case_of(kit.hip_program("replay"), folder, *words)
+
+
+def test_host_memory_that_a_graph_copies_and_that_is_gone(kit: Kit, tmp_path: Path) -> None:
+    """The device reports an illegal address, and no kernel is to blame."""
+    best = replayed(kit, tmp_path)["diagnosis"][0]
+    assert (best["cause"], best["status"]) == ("host-memory-freed-in-use", "confirmed")
+    assert "captured with hipMemcpyAsync (call 6, replay.hip:" in best["summary"] and best["guilty"]["call"] == "hipGraphLaunch"
+
+
+@pytest.mark.parametrize("word", ["good", "past"])
+def test_host_memory_that_was_there_when_the_device_faulted_is_not_blamed(kit: Kit, tmp_path: Path, word: str) -> None:
+    """With "past" it is freed before the program ends."""
+    case = replayed(kit, tmp_path, word)
+    assert (case["outcome"]["kind"] == "passed") == (word == "good")
+    assert "host-memory-gone" not in [one["id"] for one in case["findings"]]

@@ -135,7 +135,7 @@ def test_an_index_far_outside_is_confirmed_as_nothing(kit: Kit, tmp_path: Path) 
 
 def test_the_correct_program_passes_with_its_memory_kept_and_roomy(kit: Kit, tmp_path: Path) -> None:
     built = kit.hip_program("tables")
-    for setting in ("", "freed", "room"):
+    for setting in ("", "freed", "room", "front"):
         ran = kit.run_hip(built, "good", GPUDX_MEMORY=setting)
         assert ran.returncode == 0
     case, said = without_address(kit, tmp_path, "good")

@@ -27,6 +27,8 @@ PRINTED = {
     "batch": ("undersized-buffer", "batch.hip:18"),
     "quads": ("out-of-bounds-access", "quads.hip:17"),
     "packed": ("argument-size", "packed.hip:24"),
+    "wide": ("argument-size", "wide.hip:21"),
+    "views": ("out-of-bounds-access", "views_kernels.hip:17"),
 }
 REPORTED = {
     "blur": ("out-of-bounds-access", "confirmed"),
@@ -39,6 +41,9 @@ REPORTED = {
     "batch": ("undersized-buffer", "confirmed"),
     "quads": ("out-of-bounds-access", "confirmed"),
     "packed": ("argument-size", "confirmed"),
+    "wide": ("argument-size", "confirmed"),
+    "views": ("out-of-bounds-access", "confirmed"),
+    "pages": ("out-of-bounds-access", "confirmed"),
     "squares": ("bytes-for-elements", "confirmed"),
 }
 ABORTED = {  # the runtime shuts the queue down and prints a status, no address
@@ -53,7 +58,7 @@ LARGE = "embed"  # fresh memory of 2.4 billion bytes takes seconds to fill
 def case_of(kit: Kit, folder: Path, name: str, *more: str, word: str = "", **environment: str) -> tuple[Case, str]:
     built = kit.hip_program(name)
     settings = built.environment | QUICK | environment | (TWO_DEVICES if name == "shards" else {})
-    if name == "packed":
+    if name in ("packed", "wide"):
         settings["CODE_OBJECT"] = str(kit.code_object_of(name))
     return investigated(kit, folder, replace(built, environment=settings), *more, word=word)
 
@@ -85,6 +90,26 @@ def test_room_after_one_buffer_at_a_time_names_the_one_that_is_missed(kit: Kit, 
     assert best.guilty is not None and best.guilty.allocation is not None, said
     assert best.guilty.argument == 0 and best.guilty.allocation.size == 65536, said
     assert "past the end of buffer #1 (65,536 bytes), allocated at quads.hip:14, its argument 0" in " ".join(said.split())
+
+
+def test_a_row_length_in_bytes_is_named(kit: Kit, tmp_path: Path) -> None:
+    """The device reports no address: that the number is off by the size of an element explains what lies past the end."""
+    case, said = case_of(kit, tmp_path, "views")
+    assert "argument 1 at byte 16 = 384 is 96 x 4, the length of a row" in " ".join(said.split()), said
+    assert case.diagnosis[0].fix == ("Pass argument 1 at byte 16 in elements (96): 384 is the length of a row in bytes.",), said
+
+
+def test_the_upper_half_of_a_number_that_nobody_passed_is_named(kit: Kit, tmp_path: Path) -> None:
+    case, said = case_of(kit, tmp_path, "wide")
+    assert "argument 1 is 12,884,906,888 = 3 x 2^32 + 5,000" in " ".join(said.split()), said
+    assert case.diagnosis[0].guilty is not None and case.diagnosis[0].guilty.argument == 0, said
+
+
+def test_room_before_one_buffer_names_what_a_negative_index_misses(kit: Kit, tmp_path: Path) -> None:
+    case, said = case_of(kit, tmp_path, "pages")
+    best = case.diagnosis[0]
+    assert best.guilty is not None and (best.guilty.kernel, best.guilty.argument) == ("gather", 1), said
+    assert "accessed memory before the start of buffer #1 (163,840 bytes), allocated at pages.hip:" in " ".join(said.split()), said
 
 
 def test_no_buffer_is_named_where_two_are_missed(kit: Kit, tmp_path: Path) -> None:

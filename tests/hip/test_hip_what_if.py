@@ -55,6 +55,33 @@ def test_what_no_single_change_repairs_is_not_accused(kit: Kit, tmp_path: Path, 
     assert {"other-number", "redirected", "exchanged"} <= tried
 
 
+def test_extents_that_were_swapped_before_the_grid_was_computed(kit: Kit, tmp_path: Path) -> None:
+    case, said = case_of(kit, tmp_path, "", "flip")
+    best = case.diagnosis[0]
+    assert (best.cause, best.status) == ("argument-order", "confirmed"), said
+    assert "Arguments 2 and 3 of kernel transpose are swapped" in best.summary and "and the grid with them" in said, said
+
+
+@pytest.mark.parametrize("word", ["good", "expected"])
+def test_extents_in_the_right_order_are_not_accused(kit: Kit, tmp_path: Path, word: str) -> None:
+    case, said = case_of(kit, tmp_path, word, "flip")
+    assert not [one for one in case.diagnosis if one.cause in SAYS], said
+
+
+def test_a_number_in_a_structure_that_is_passed_by_value(kit: Kit, tmp_path: Path) -> None:
+    case, said = case_of(kit, tmp_path, "", "slices")
+    best = case.diagnosis[0]
+    assert (best.cause, best.status) == ("wrong-number", "confirmed"), said
+    summary = "passes if argument 0 at byte 24 of kernel sums is 17 instead of 16: 17 is argument 0 at byte 16 / 3 = 50 / 3 rounded up"
+    assert summary in best.summary and "/slices.hip:" in said, said
+
+
+@pytest.mark.parametrize("word", ["good", "expected"])
+def test_no_number_in_a_structure_is_named_where_all_are_right(kit: Kit, tmp_path: Path, word: str) -> None:
+    case, said = case_of(kit, tmp_path, word, "slices")
+    assert not [one for one in case.diagnosis if one.cause in SAYS], said
+
+
 @pytest.mark.parametrize("word", ["outliers", "solver", "compare"])
 def test_a_status_that_is_a_result_accuses_nothing(kit: Kit, tmp_path: Path, word: str) -> None:
     """Each of them passes with some number changed or two arguments swapped, and its status is right."""

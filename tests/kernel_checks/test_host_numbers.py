@@ -40,3 +40,18 @@ def test_a_pitch_that_an_option_gives_without_parentheses(platform: dict[str, st
     assert found and found[0]["causes"] == ["macro-without-parentheses"], found
     assert "`get_global_id(1) * PITCH` is `get_global_id(1) * 64+2`" in str(found[0]["message"])
     assert found[0]["root"]["call"] == "clBuildProgram" and "-DPITCH=(64+2)" in str(found[0]["steps"])  # type: ignore[index]
+
+
+@pytest.mark.timeout(600)
+def test_a_program_that_was_built_for_other_groups(platform: dict[str, str], tmp_path: Path) -> None:
+    sanitized(tmp_path / "case", PROGRAM, "cached", env=platform)
+    found = {one["site"]["kernel"]: one for one in findings(tmp_path / "case")}  # type: ignore[index]
+    assert found["turn"]["causes"] == ["built-for-other-groups"] and "-DTILE=16" in str(found["turn"]["message"])
+    assert "-DTILE=8 for this launch" in str(found["turn"]["steps"]) and "Allocate" not in str(found["turn"]["steps"])
+    assert found["sums"]["causes"] == ["option-misspelled"] and "-DPART=128" in str(found["sums"]["steps"])
+
+
+@pytest.mark.timeout(600)
+def test_programs_that_are_built_for_their_groups_are_silent(platform: dict[str, str], tmp_path: Path) -> None:
+    sanitized(tmp_path / "case", PROGRAM, "built", env=platform)
+    assert not findings(tmp_path / "case")

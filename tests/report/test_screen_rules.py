@@ -10,10 +10,11 @@ import pytest
 from sample_cases import DIAGNOSIS, FINDING, FULL, PASSED
 
 from gpudx.model import Access, Case, Evidence, Guilty, Instrument, Investigation, Outcome, Site
-from gpudx.report import Page
+from gpudx.report import Page, screen
 from gpudx.report.brief import one_line
 from gpudx.report.layout import cells, height, named, table, wrapped
 from gpudx.report.screen import MOST_ROWS, SHORT_ROWS, render
+from gpudx.report.source_line import SourceLine
 
 INSTALL = "pip install 'gpudx[opencl]'"
 LACKS = (("fenced", "the program makes no CUDA calls"), ("checked", f"The checks inside OpenCL kernels need libclang: {INSTALL}."))
@@ -219,3 +220,33 @@ def test_no_line_of_a_program_that_is_older_than_its_sources(tmp_path: Path) -> 
     for cause, quoted in ((DIAGNOSIS.cause, True), ("stale-executable", False)):
         case = replace(FULL, diagnosis=(replace(entry, cause=cause),))
         assert any("return launch();" in line for line in shown(case)) == quoted
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_lines_around_the_code_go_before_the_last_facts(width: int, tmp_path: Path) -> None:
+    source = tmp_path / "main.c"
+    source.write_text("".join(f"    line({n});\n" for n in range(1, 12)))
+    guilty = replace(DIAGNOSIS.guilty or Guilty("opencl"), source=f"{source}:6", host_stack=())
+    facts = tuple(Evidence(f"number {n} is one that a reader can check, {'and ' * (width // 5)}more") for n in range(4))
+    summary = f"{' '.join(['It'] + ['was wrong'] * (width // 4))}."
+    fix = (f"Fix it {'as it should be ' * (width // 16)}here.",)
+    entry = replace(DIAGNOSIS, summary=summary, guilty=guilty, victim=None, root=None, evidence=facts, fix=fix)
+    lines = shown(replace(FULL, diagnosis=(entry,)), width)
+    around = sum("| line(" in line for line in lines) - 1
+    assert height(lines, width) <= MOST_ROWS and any("> 6 | line(6);" in line for line in lines)
+    assert around == 0 or sum(line.startswith("  - number") for line in lines) >= 2
+
+
+@pytest.mark.parametrize(("launched", "said"), [("a.c:9", "launched at line 9"), ("b.c:9", "launched at b.c:9")])
+def test_a_kernel_in_the_file_of_its_launch_is_shown_with_one_path(launched: str, said: str) -> None:
+    place = SourceLine("a.c:3", f"blur, launched at {launched}", 3)
+    assert screen._code(place, screen.Writer(Page(80)), 0) == [f"  a.c:3 in blur, {said}"]
+
+
+def test_the_line_that_counts_as_the_failure_is_shown_as_data() -> None:
+    """Of a program that exits with 0; it stays silent where the user judges, whose reason may quote a line, too."""
+    summary = 'The program exited with status 0 after 1 s, but it printed "3 rows FAILED".'
+    own = replace(FULL, outcome=Outcome("exit", summary, 0, complaint="3 rows FAILED"))
+    judged = replace(FULL, outcome=Outcome("exit", summary, 0))
+    assert any('taken as the failure: "3 rows FAILED"' in line for line in shown(own, 100))
+    assert not any("taken as the failure" in line for line in shown(judged, 100))

@@ -20,6 +20,20 @@ line to change is often the allocation, or the computation of its size, not the 
 """,
     ),
     Cause(
+        id="built-for-other-groups",
+        title="A kernel was launched in groups of another size than its program was built for",
+        refutes_if="The kernel may be launched in groups of any size, and the access goes outside for another reason.",
+        fix=("Launch a kernel from a program that was built for these groups.",),
+        predicts=(("recorded", "the launch reads or writes past the end of the buffer"),),
+        kind=MEMORY,
+        about="""A kernel was launched in groups of another size than its program was built for.
+
+A kernel that places its groups by a macro, `get_group_id(0) * TILE`, leaves its buffers if the groups have fewer work-items than TILE. It
+happens where a cache of programs has the name of the kernel as its key, but not the build options. A larger buffer hides the crash, and the
+results stay wrong.
+""",
+    ),
+    Cause(
         id="struct-layout",
         title="The host and the kernel lay out a struct differently",
         refutes_if="The host's struct has the size and the field offsets that the kernel's struct has.",
@@ -353,8 +367,8 @@ says nothing about a race between a copy and something else.
         refutes_if="The access stays inside the buffer, or the part of one, that the argument names.",
         fix=(
             (
-                "Compare the index in the kernel with the size of the buffer: guard it where it can leave the buffer (at a tail, an edge, "
-                "or by a value from memory), or allocate as much as the launch needs."
+                "Guard the index where it can leave the buffer (at a tail, an edge, or by a value from memory), "
+                "or allocate what the launch needs."
             ),
             "If the size came from defaults, compute it from the same numbers that the launch uses.",
         ),

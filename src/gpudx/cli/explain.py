@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from gpudx import __version__
-from gpudx.cli._follow import follow
+from gpudx.cli._follow import Follow
 from gpudx.cli.declare import Argument, Option
 from gpudx.cli.options import CaseToWrite, FormatJson, Output, ResultFormat
 from gpudx.errors import UserError
@@ -111,8 +111,9 @@ def _read(name: str, live: bool, kept: _Kept | None) -> Log:
     from gpudx.evidence.reading import chunks, read_log, read_whole
 
     if name == STDIN:
-        pieces: Iterable[bytes] = follow(sys.stdin.fileno(), _show if live or not sys.stdin.isatty() else None)
-        return read_log("standard input", kept.pieces(pieces) if kept else pieces)
+        stream = Follow(sys.stdin.fileno(), _show if live or not sys.stdin.isatty() else None)
+        pieces: Iterable[bytes] = stream.pieces()
+        return read_log("standard input", kept.pieces(pieces) if kept else pieces, stream.found)
     if Path(name).is_dir():
         raise UserError(f"{name} is a directory: give log files, or show a case with `gpudx report {name}`.")
     whole = read_whole(Path(name))

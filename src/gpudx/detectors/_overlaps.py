@@ -57,6 +57,8 @@ def overlap(facts: Facts, first: int, second: int) -> Overlap | None:
             return Overlap(False, shared, "whether both kernels touch the bytes that their parts of the buffer share")
         if _overwrite_each_other(facts, first, second):
             return Overlap(False, 0, "how many bytes both write", meet=True)
+        if _write_what_others_use(facts, first, second):
+            return Overlap(False, 0, "how many bytes both use", meet=True)
         return Overlap(False, 0, "whether both use the same bytes of it, and whether one of them writes there")
     met = _kernel_and_copy(facts, kernels[0], second if kernels[0] == first else first)
     return Overlap(False, 0, "whether the kernel uses this member of the structure") if met and members else met
@@ -224,8 +226,8 @@ def _function(facts: Facts, row: int) -> int:
 
 
 def _same_work(facts: Facts, first: int, second: int) -> bool:
-    """Were two launches of a kernel given the same, up to what cannot say where to work: numbers that are no whole ones,
-    and where the shared memory is all that it may write, its inputs?"""
+    """Were two launches of a kernel given the same, up to what cannot say where to work: numbers that are no whole ones or only values,
+    pointers that it only writes through, and where the shared memory is all that it may write, its inputs?"""
     trace = facts.trace
     one, two = (int(facts.uses.table["at"][row]) for row in (first, second))
     if one == two:
@@ -234,7 +236,7 @@ def _same_work(facts: Facts, first: int, second: int) -> bool:
     if words[0] != words[1] or _other_parts(facts, one) != _other_parts(facts, two):
         return False
     info = facts.kernels.info(_kernel_row(facts, first))
-    idle = _idle(info, int(facts.uses.table["argument"][first])) | _stored(facts, first) if info else set()
+    idle = _idle(info, int(facts.uses.table["argument"][first])) | _stored(facts, first) | _outputs(facts, first) if info else set()
     values = [[a for a in _values(facts, at) if a[0] not in idle] for at in (one, two)]
     return values[0] == values[1]
 
@@ -254,6 +256,13 @@ def _stored(facts: Facts, row: int) -> set[int]:
     return {i for i in info.args if facts.kernels.only_stored(kernel, i)} if info else set()
 
 
+def _outputs(facts: Facts, row: int) -> set[int]:
+    """Arguments that the kernel only writes through: no index can come from them."""
+    kernel = _kernel_row(facts, row)
+    info, written = facts.kernels.info(kernel), facts.kernels.only_written(kernel)
+    return {i for i, one in info.args.items() if one.name in written} if info else set()
+
+
 def _overwrite_each_other(facts: Facts, first: int, second: int) -> bool:
     """Do two launches of one kernel store different numbers in the same places?"""
     if _function(facts, first) != _function(facts, second) or not _same_work(facts, first, second):
@@ -263,6 +272,23 @@ def _overwrite_each_other(facts: Facts, first: int, second: int) -> bool:
     stored = _stored(facts, first)
     one, two = ([a for a in _values(facts, int(facts.uses.table["at"][row])) if a[0] in stored] for row in (first, second))
     return bool(stored) and one != two
+
+
+def _write_what_others_use(facts: Facts, first: int, second: int) -> bool:
+    """Do the work-items of both kernels use the elements of their own ids, from the same byte on, and does one of them only write them?"""
+    table, kernels = facts.uses.table, facts.kernels
+    if int(table["first"][first]) != int(table["first"][second]) or any(table["node"][row] for row in (first, second)):
+        return False
+    known = [(_kernel_row(facts, row), _argument_name(facts, row)) for row in (first, second)]
+    return all(name in kernels.at_own_id(kernel) for kernel, name in known) and any(
+        name in kernels.only_written(kernel) for kernel, name in known
+    )
+
+
+def _argument_name(facts: Facts, row: int) -> str:
+    info = facts.kernels.info(_kernel_row(facts, row))
+    argument = info.args.get(int(facts.uses.table["argument"][row])) if info else None
+    return argument.name if argument else ""
 
 
 def _values(facts: Facts, position: int) -> list[tuple[int, int, bytes]]:

@@ -25,7 +25,7 @@ from gpudx.detectors import Run
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.given_memory import uses
-from gpudx.model import Cause, Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import FIXED
 
 ID = "buffer-used-while-mapped"
@@ -76,6 +76,25 @@ def _first_use(facts: Facts, at: int) -> np.void | None:
     return commands[0] if commands else None
 
 
+def mapped_for_writing(facts: Facts, obj: int, position: int) -> int | None:
+    """The call that had a buffer (a row of objects) mapped for writing when a command was enqueued."""
+    maps = [at for at in _maps_for_writing(facts) if at < position < _unmapped(facts, at)][:LOOKED_AT]
+    table = uses(facts)
+    return next((at for at in maps if obj in table["object"][table["position"] == at]), None)
+
+
+def message(facts: Facts, site: Site, obj: int, at: int) -> str:
+    """ "Kernel k (launch 1, argument 0) used buffer #1 while ... (call 23) had it mapped for writing: ..."."""
+    who = f"Kernel {site.kernel} (launch {site.launch}, argument {site.argument})" if site.kernel else f"{site.call} (call {site.number})"
+    mapped, label = facts.sites.at(at), facts.objects.label(obj)
+    return f"{who} used {label} while {mapped.call} (call {mapped.number}) had it mapped for writing: {_after(facts, at)}."
+
+
+def _after(facts: Facts, at: int) -> str:
+    until = _unmapped(facts, at)
+    return f"call {until + 1} unmapped it only afterwards" if until < len(facts.trace) else "it was never unmapped"
+
+
 def _unmapped(facts: Facts, at: int) -> int:
     """The call that unmaps it, or the end of the trace."""
     trace, pointer = facts.trace, facts.trace.record(at).get("result", 0)
@@ -92,16 +111,14 @@ def _unmapped(facts: Facts, at: int) -> int:
 def _finding(facts: Facts, at: int, use: np.void) -> Finding:
     argument = int(use["argument"]) if use["argument"] >= 0 else None
     site, mapped = facts.sites.at(int(use["position"]), argument=argument), facts.sites.at(at)
-    label, until = facts.objects.label(int(use["object"])), _unmapped(facts, at)
-    who = f"Kernel {site.kernel} (launch {site.launch}, argument {argument})" if site.kernel else f"{site.call} (call {site.number})"
-    after = f"call {until + 1} unmapped it only afterwards" if until < len(facts.trace) else "it was never unmapped"
+    label = facts.objects.label(int(use["object"]))
     return Finding(
         id=ID,
         severity="error",
-        message=f"{who} used {label} while {mapped.call} (call {mapped.number}) had it mapped for writing: {after}.",
+        message=message(facts, site, int(use["object"]), at),
         evidence=(
             Evidence(f"call {mapped.number} mapped {label} for writing", (mapped.number,)),
-            Evidence(after, (site.number,)),
+            Evidence(_after(facts, at), (site.number,)),
         ),
         site=site,
         others=(mapped,),

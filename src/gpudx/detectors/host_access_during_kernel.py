@@ -13,16 +13,17 @@ Example:
 Fix it by waiting for the kernel, or by mapping the buffer, before the host writes.
 
 Seen only in runs in which the recorder compares such memory (`gpudx investigate`: host-memory), and reported only if no kernel
-and no copy can have written it.
+and no copy can have written it. If the buffer was mapped for writing when the launch was enqueued, the cause is buffer-used-while-mapped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from gpudx.detectors import Run
+from gpudx.detectors import Run, buffer_used_while_mapped
 from gpudx.facts import Facts
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
@@ -54,7 +55,9 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         if launch is None or obj in told or not _only_host_writes(facts, obj, launch, at):
             continue
         told.add(obj)
-        yield _finding(facts, obj, launch, _wait_after(facts, at))
+        found = _finding(facts, obj, launch, _wait_after(facts, at))
+        mapped = buffer_used_while_mapped.mapped_for_writing(facts, obj, int(launch["position"]))
+        yield found if mapped is None else _of_mapped(facts, found, obj, mapped)
 
 
 def _memory(facts: Facts, address: int, size: int, at: int) -> int:
@@ -139,4 +142,17 @@ def _finding(facts: Facts, obj: int, launch: np.void, wait: Site | None) -> Find
         certainty="observed",
         because="The memory changed between the launch and the first wait after it, and only the host could have written it.",
         access=Access(kind="write", by="host", seen_by="record"),
+    )
+
+
+def _of_mapped(facts: Facts, found: Finding, obj: int, mapped: int) -> Finding:
+    """The host may write what it has mapped: the launch is what comes too early."""
+    assert found.site is not None
+    first = Evidence(f"call {mapped + 1} mapped {facts.objects.label(obj)} for writing", (mapped + 1,))
+    return replace(
+        found,
+        message=buffer_used_while_mapped.message(facts, found.site, obj, mapped),
+        evidence=(first, *found.evidence),
+        causes=(buffer_used_while_mapped.ID,),
+        steps=buffer_used_while_mapped.CAUSE.fix,
     )

@@ -10,6 +10,9 @@ Example:
     free(host);                                                        // the kernel still reads it
     clEnqueueNDRangeKernel(queue, sum, 1, NULL, &n, NULL, 0, NULL, NULL);
 
+A graph copies from the address that the copy was captured with, each time that it is launched. On AMD's devices memory that is gone by then
+is a fault of the device, which a later call reports.
+
 Fix it by keeping the memory until the work that uses it is complete, and by giving transfers memory of their full size.
 """
 
@@ -20,8 +23,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from gpudx.detectors import Run
+from gpudx.detectors._device_errors import Interval, interval, while_running
+from gpudx.detectors._words import place_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.captured_copies import HostCopy, captured_copies
 from gpudx.facts.maps import parse_maps
 from gpudx.facts.open_calls import fatal_call
 from gpudx.model import Access, Cause, Evidence, Finding
@@ -44,6 +50,7 @@ LOOKED_AT = 64  # transfers, from the last one on
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """At most one finding for a process."""
+    yield from _graph_copy(facts)
     words = facts.trace.last_words
     if words is None or words.signal not in FATAL or words.in_recorder:
         return
@@ -58,7 +65,7 @@ def _transfer(facts: Facts, address: int) -> Finding | None:
     for entry in (*_fatal_copy(facts), *(facts.host_copies.table[row] for row in _open_transfers(facts)[:LOOKED_AT])):
         begin, size = int(entry["address"]), int(entry["size"])
         hit = begin <= address < begin + size
-        offset = address - begin if hit else _first_unmapped(facts, begin, size)
+        offset = address - begin if hit else _first_unmapped(facts.trace.maps, begin, size)
         if offset is not None:
             return _of_transfer(facts, entry, address, offset, hit)
     return None
@@ -83,13 +90,13 @@ def _open_transfers(facts: Facts) -> list[int]:
     return [int(row) for row in np.flatnonzero(~done & ~returned)[::-1]]
 
 
-def _first_unmapped(facts: Facts, begin: int, size: int) -> int | None:
-    """How many bytes of a range were mapped when the process died; None: all of them."""
+def _first_unmapped(maps: str, begin: int, size: int) -> int | None:
+    """How many bytes of a range were mapped; None: all of them, or nobody knows."""
     at = begin
-    for mapping in parse_maps(facts.trace.maps):
+    for mapping in parse_maps(maps):
         if mapping.start <= at < mapping.end and "r" in mapping.access:
             at = mapping.end
-    return at - begin if size and at < begin + size and facts.trace.maps else None
+    return at - begin if size and at < begin + size and maps else None
 
 
 def _of_transfer(facts: Facts, entry: np.void | Mapping[str, int], address: int, offset: int, hit: bool) -> Finding:
@@ -118,6 +125,53 @@ def _of_transfer(facts: Facts, entry: np.void | Mapping[str, int], address: int,
         certainty="observed",
         because="The transfer was running when the process died, and not all of its host memory is mapped.",
         access=Access(address=address if hit else None, by="driver", seen_by="signal"),
+    )
+
+
+def _graph_copy(facts: Facts) -> Iterator[Finding]:
+    """A fault of the device that only one graph can have made, with a copy whose host memory was gone when the fault was reported."""
+    found, notes = interval(facts), facts.trace.named("note_maps_at_fault")
+    if found is None or found.suspects or len(set(_graphs(facts, found))) != 1 or not len(notes):
+        return
+    launch, maps = found.graphs[0], facts.trace.text(int(notes[0]))
+    for copy in captured_copies(facts, launch):
+        offset = _first_unmapped(maps, copy.address, copy.size)
+        if offset is not None:
+            yield _of_graph(facts, launch, copy, offset, found.report)
+            return
+
+
+def _graphs(facts: Facts, found: Interval) -> list[int]:
+    return [int(facts.trace.record(launch)["graph_exec"]) for launch in found.graphs]
+
+
+def _of_graph(facts: Facts, launch: int, copy: HostCopy, offset: int, report: int) -> Finding:
+    site, made = facts.sites.at(launch), facts.sites.at(copy.position)
+    size = plural(copy.size, "byte")
+    return Finding(
+        id=ID,
+        severity="error",
+        message=(
+            f"The graph that {site.call} (call {site.number}{place_of(site)}) launched copies {size} of host memory, captured with "
+            f"{made.call} (call {made.number}{place_of(made)}), and that memory is not mapped any more: it was freed or moved after the "
+            "capture."
+        ),
+        evidence=(
+            Evidence(f"byte {offset:,} of the host memory at {copy.address:#x} was not mapped when the fault was reported", (made.number,)),
+            while_running(report),
+            Evidence("a graph uses the addresses that it was captured with at each launch", (site.number,)),
+        ),
+        site=site,
+        others=(made,),
+        causes=(FREED,),
+        steps=(
+            "Keep the memory where it is for as long as the graph is launched: a vector that grows, or goes out of scope, frees it.",
+            "Or give the copy's node the new address before each launch.",
+        ),
+        facts=(("call", made.call), ("graph", "host")),
+        certainty="observed",
+        because="Only this graph was running when the device reported a fault, and the host memory that it copies was gone by then.",
+        root=made,
     )
 
 

@@ -9,11 +9,15 @@ Example:
 Fix it at the line that the compiler names, or by changing the options (-D, -I) that it is built with. A program that does not look at the
 status continues: clCreateKernel then returns NULL, and some drivers crash in the launch that is passed it. The report names these calls.
 
-Not reported if the program builds something else afterwards and continues: it has handled the failure.
+Programs also catch the failure and continue without the kernel. Reported then only if the program fails, and no kernel of that name was
+ever made from another program; as a warning where the compiler misses a function, a type or an extension, which programs try out.
+
+Not reported if another build has the same kernels: the program has handled the failure.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -22,6 +26,7 @@ from gpudx.detectors._failures import Failure, Failures
 from gpudx.detectors._words import placed, site_of
 from gpudx.facts import Facts
 from gpudx.facts.builds import Refusal, refusal
+from gpudx.facts.near_names import are_near
 from gpudx.facts.open_calls import fatal_call
 from gpudx.model import Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import FIXED
@@ -37,6 +42,12 @@ CAUSE = Cause(
     kind=FIXED,
 )
 BUILT = "built"
+KERNELS = re.compile(r"\b(?:__)?kernel\b[^;{}()]*(?:\(\([^)]*\)[^;{}()]*)*\bvoid\s+(\w+)\s*\(")
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+WORD = re.compile(r"[A-Za-z_]\w*")
+GIVEN = re.compile(r"(?:^|\s)-D\s*([A-Za-z_]\w*)((?:=\S*)?)")
+QUOTED = re.compile(r"['`](\w+)['`]")
+TRIED = re.compile(r"(?i)extension|support|requires|builtin|\bfunction\b|unknown type|cl_khr|OpenCL C|__opencl")  # what devices differ in
 FULL = (*(1 << bits for bits in range(5, 13)), 100, 200, 300, 400, 500, 1000)  # sizes that programs give buffers for text
 SHOWN = 4  # lines of a log in which no error was found
 
@@ -50,6 +61,44 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         told = refusal(facts.trace, facts.kernels, failure.position) if failure.info.does == "build" else None
         if told and (failure.followers or failures.stopped_at(failure)) and not _built_later(facts, failure):
             yield _finding(facts, failure, told)
+        elif told and (missing := _never_made(facts, failure.position)):
+            yield _continued(facts, failure, told, missing)
+
+
+def _never_made(facts: Facts, position: int) -> list[str]:
+    """The kernels of the rejected source, if the program made none of them from anything else."""
+    source = facts.kernels.source(facts.trace.record(position).get("program", 0), position)
+    names = list(dict.fromkeys(KERNELS.findall(COMMENT.sub(" ", source))))
+    return names if not any(len(facts.kernels.named(name)) for name in names) else []
+
+
+def _unused_options(source: str, options: str) -> list[str]:
+    """Options that define what the source never uses."""
+    words = set(WORD.findall(source))
+    return [] if "#include" in source else [f"-D{name}{value}" for name, value in GIVEN.findall(options) if name not in words]
+
+
+def _continued(facts: Facts, failure: Failure, told: Refusal, missing: list[str]) -> Finding:
+    """Of a build that failed and that the program did without."""
+    finding = _finding(facts, failure, told)
+    source = facts.kernels.source(facts.trace.record(failure.position).get("program", 0), failure.position)
+    unused = _unused_options(source, _options(facts, failure.position))
+    which = f"kernel {missing[0]}" if len(missing) == 1 else f"its {len(missing)} kernels"
+    named = next(iter(QUOTED.findall(told.error.said)), "") if told.error else ""
+    called = bool(named) and bool(re.search(rf"\b{named}\s*\(", source))
+    maybe = told.error is None or not told.error.line or called or bool(TRIED.search(told.error.said))
+    meant = next((one for one in unused if named and are_near(one[2:].partition("=")[0], named)), "")
+    steps = (f"Write -D{named}{meant[2:].partition('=')[1]}{meant.partition('=')[2]} in the build options.",) if meant else CAUSE.fix
+    said = tuple(Evidence(f"no line of the source uses what the option {one} defines") for one in unused[:SHOWN])
+    return replace(
+        finding,
+        severity="warning" if maybe else "error",
+        message=f"{finding.message.rstrip('.')}. The program continued without {which}.",
+        evidence=(*said, *finding.evidence),
+        certainty="recorded",
+        because=f"The program failed after it continued without {which}; that it fails for this reason is not shown.",
+        steps=steps,
+    )
 
 
 def _built_later(facts: Facts, failure: Failure) -> bool:

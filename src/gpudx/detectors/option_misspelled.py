@@ -51,19 +51,35 @@ class Meant:
     value: str
     near: str
 
+    @property
+    def left(self) -> str:
+        """What the macro of the source is instead."""
+        default = self.build.defaults.get(self.near)
+        return (f"is {default}, its default" if default else "is empty") if default is not None else "stays undefined"
+
+    @property
+    def step(self) -> str:
+        return f"Write -D{self.near}={self.value} in the build options, or remove -D{self.name} if the default is meant."
+
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per option; builds after the first are counted."""
+    found: dict[str, list[Meant]] = {}
+    for meant in misspelled(facts):
+        found.setdefault(meant.name, []).append(meant)
+    for several in found.values():
+        yield _finding(facts, several[0], len(several))
+
+
+def misspelled(facts: Facts) -> Iterator[Meant]:
+    """Build by build: options that no source uses, with the macro that each is meant for."""
     builds = Builds(facts).all() if any(map(len, facts.kernels.sources.values())) else []
     used = frozenset().union(*(one.words for one in builds))
-    found: dict[str, list[Meant]] = {}
     for build in builds:
         for name, value in build.given.items():
             meant = _meant(build, name, value) if name not in used else None
             if meant:
-                found.setdefault(name, []).append(meant)
-    for several in found.values():
-        yield _finding(facts, several[0], len(several))
+                yield meant
 
 
 def _meant(build: Build, name: str, value: str) -> Meant | None:
@@ -96,6 +112,6 @@ def _finding(facts: Facts, meant: Meant, count: int) -> Finding:
         certainty="observed",
         attribution="probable",
         because="The option changes nothing as it is written; that the other name is meant is not shown.",
-        steps=(f"Write -D{near}={meant.value} in the build options, or remove -D{meant.name} if the default is meant.",),
+        steps=(meant.step,),
         facts=(("option", meant.name), ("macro", near)),
     )

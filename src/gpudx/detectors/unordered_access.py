@@ -73,7 +73,7 @@ CAUSE = Cause(
 )
 
 
-MOST_WAITS, LOOKED_AT = 2, 2000  # events of a wait list that are named; calls in which they are looked for
+MOST_WAITS = 2  # events of a wait list that are named
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -184,15 +184,11 @@ def _site(facts: Facts, row: int) -> Site:
 def _waited_for(facts: Facts, position: int) -> list[str]:
     """The calls whose events a call waits for: where it waits, the event may be the wrong one."""
     handles = np.frombuffer(facts.trace.array(position, "waits"), np.uint64)
-    found = []
     if len(handles) > MOST_WAITS:
         return [f"{len(handles):,} other events"]
-    for handle in handles.tolist():
-        earlier = range(position - 1, max(-1, position - LOOKED_AT), -1)
-        made = next((at for at in earlier if facts.trace.record(at).get("event") == handle), None)
-        if made is not None:
-            found.append(work_of(facts, facts.sites.at(made)))
-    return found
+    made = facts.happens.edges.resolve(handles, np.full(len(handles), position))
+    positions = facts.happens.ops["position"]
+    return [work_of(facts, facts.sites.at(int(positions[op]))) for op in made.tolist() if op >= 0]
 
 
 def _message(

@@ -66,15 +66,17 @@ def _finding(facts: Facts, found: Misused, part: np.typing.NDArray[np.int64]) ->
     label, died = objects.label(row), int(objects.table["died"][row])
     site = facts.sites.at(position, value=int(found.value[at]))
     others = sites_of(facts, [died])
-    again = "released it once more" if found.info.does == "release" else f"was passed it as {found.field}"
+    freed = bool(found.info.frees)
+    again = "released it once more" if found.info.does == "release" else "freed it again" if freed else f"was passed it as {found.field}"
+    gone = "freed" if facts.trace.info(died).frees else "released"
     used = f"{site.call} (call {site.number}{place_of(site)})"
     finding = Finding(
         id=ID,
         severity="error",
-        message=f"{capital(label)} had been released ({_release(others[0])}) when {used} {again}.",
+        message=f"{capital(label)} had been {gone} ({_release(others[0])}) when {used} {again}.",
         evidence=(
-            Evidence(f"{others[0].call} dropped the last reference to {label}", (died + 1,)),
-            Evidence(f"{site.call} used its handle {site.value} afterwards", (site.number,)),
+            Evidence(_ended(others[0], label, gone), (died + 1,)),
+            Evidence(f"{site.call} used its {'address' if freed else 'handle'} {site.value} afterwards", (site.number,)),
         ),
         site=site,
         root=others[0] if others[0].source else None,
@@ -92,6 +94,10 @@ def _finding(facts: Facts, found: Misused, part: np.typing.NDArray[np.int64]) ->
     )
     earlier = earlier_object(facts, row, position) if found.info.does == "release" else None
     return _of_reused(facts, finding, row, earlier) if earlier else finding
+
+
+def _ended(site: Site, label: str, gone: str) -> str:
+    return f"{site.call} freed {label}" if gone == "freed" else f"{site.call} dropped the last reference to {label}"
 
 
 def _release(site: Site) -> str:

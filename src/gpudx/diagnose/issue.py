@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpudx.diagnose.logs import Explained
-from gpudx.evidence.reading import NOT_UNDERSTOOD, Log, clean_line, is_prose
+from gpudx.evidence.reading import NOT_UNDERSTOOD, Log, Told, clean_line, is_prose
 from gpudx.model import Finding
 
 # Formats that read words, which people use too; names and numbers of errors mean the same wherever they are.
@@ -20,6 +20,8 @@ MOST = 8  # entries of a list
 MOST_TOGETHER = 3
 Claim = tuple[str, str]  # a sentence of the report, and what the logs or numbers say about it
 PROBE = "a probe that prints nothing shows something only if the program that ran contains it."
+TOOLS = ("compute-sanitizer", "oclgrind")
+KERNEL_LOGS = ("xid", "amdgpu", "gpu-kernel-driver", "kernel-module", "linux-kernel")
 LONGEST = 240
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
@@ -29,6 +31,9 @@ _CLAIM = re.compile(
     r"|\bmust be\b|\bmemory leak\b|\brace condition\b|\bdriver bug\b|\bhardware\b|\bregression\b|\balways\b|\bnever\b|\bevery time\b"
     r"|\bonly (?:happens|occurs|fails)\b|\bworks? (?:fine )?(?:on|with)\b"
     r"|\b(?:is|are)\W{1,4}correct\b"
+    r"|\b(?:nvidia|rocm|amd|xpu)-smi\b|\bonly in (?:release|debug|optimi[sz]ed)\b"
+    r"|\bso the (?:driver|compiler|kernel|GPU)\b|\bmaybe\b"
+    r"|\bfits?\b.{0,20}\b(?:u?int(?:32)?(?:_t)?|32[- ]?bit)\b|\bwe (?:allocate|reserve)\b"
     r"|\bout of memory\b|\bOOM\b|\bnull pointer\b|\bout[- ]of[- ]bounds\b|\bsanitizer\b.{0,40}\b(?:clean|nothing|no errors?)\b|\bno "
     r"(?:errors?|xids?) in dmesg\b|\bdmesg (?:is|shows) (?:clean|nothing)\b|\bis (?:wrong|broken|at fault|guilty)\b"
     r"|porque|causad[oa] por|debido a|culpa de|parece que|creo que|pienso que|sospecho|siempre"
@@ -49,10 +54,65 @@ _HEADING = re.compile(r"^\s*(#{1,6}) ")
 # What stands under such a heading was not printed by a run.
 _EXPECTED = re.compile(r"\bexpected\b|\bhypothetical\b|\besperad[oa]s?\b|예상|预期|期待され|想定", re.IGNORECASE)
 # A probe that printed nothing: its silence says something only if the program that ran has it.
-_SILENT = re.compile(
+_SILENT_WORDS = (
     r"(?:\[\w+\]|wrappers?|probes?|instrumentation|sondas?)\b.{0,60}\b(?:did ?n[o']t|not|never|no)\b.{0,20}"
-    r"(?:appear|fire|print|execut|invok|reach|ejecut|invocad)",
+    r"(?:appear|fire|print|execut|invok|reach|ejecut|invocad)"
+)
+_SILENT = re.compile(_SILENT_WORDS, re.IGNORECASE)
+_CLEAN_WORDS = r"((?:compute-)?sanitizer|(?:cuda-)?memcheck|oclgrind|valgrind)\b.{0,60}\b(?:clean|nothing|no errors?|passes|fine)"
+_TOOL_CLEAN = re.compile(_CLEAN_WORDS, re.IGNORECASE)
+_FIRST_PERSON = re.compile(
+    r"\b(?:I (?:think|believe|suspect|guess|assume|have|am|get|see|use)|I'm|I've|my|our|we)\b(?!\W*[=:(])"
+    r"|\bat fault because\b|것 같습니다"
+    r"|我(?:认为|觉得|的)|と思い|creo que",
+)
+_SUBJECT = re.compile(r"^\W*(?:title|subject|제목|标题|標題|件名|タイトル|t[íi]tulo|asunto)\s*[:：]", re.IGNORECASE)
+_RIGHT_KERNEL = re.compile(r"\bkernels?(?: itself| code)? (?:is|are|must be)\b.{0,12}\b(?:correct|right|fine|ok)\b"
+    r"|\b(?:cannot|can not|can't|never) (?:be|go|read|write|access)\b.{0,12}\b(?:out[- ]of[- ]bounds|outside|past)", re.IGNORECASE)
+# What can happen only after work has begun.
+_RAN = re.compile(
+    r"\brace(?: condition)?\b|\bdeadlock"
+    r"|\bkernel\b.{0,30}\b(?:is|must be|seems)\b.{0,12}\b(?:broken|wrong|buggy|slow)|\bout[- ]of[- ]bounds"
+    r"|竞态|경쟁 상태|越界",
     re.IGNORECASE,
+)
+_FITS = re.compile(r"\bfits?\b.{0,30}\b(?:u?int(?:32)?(?:_t)?|32[- ]?bit|unsigned)\b|\bno (?:integer )?overflow\b", re.IGNORECASE)
+_GROUP = re.compile(r"\b(?:local|work[- ]?group|block)(?: work)?(?: size)?\W{1,3}(\d+(?:\s*[*x×,]\s*\d+){1,2})", re.IGNORECASE)
+_MOST_GROUP = re.compile(r"max(?:imum)?[_ ]work[_ -]?group[_ ]size\W{1,4}(\d+)", re.IGNORECASE)
+# What people conclude from such an observation, and what it shows instead.
+REMARKS = tuple(
+    (re.compile(pattern, re.IGNORECASE), remark)
+    for pattern, remark in (
+        (_SILENT_WORDS, PROBE),
+        (
+            r"LAUNCH_BLOCKING|\bserialis|\bserializ"
+            r"|\bwith (?:a |an )?(?:extra )?(?:\w*DeviceSynchronize|clFinish|sync)",
+            "waiting after each call changes the timing: that a failure goes away with it points to order or timing, and does not show "
+            "that a kernel is right.",
+        ),
+        (
+            r"\b(?:release|debug|optimi[sz]ed|-O[0-3]|-G)\b.{0,20}\bbuilds?\b|\bonly (?:in|with) (?:release|debug|-O)",
+            "another build places memory and work differently: it can hide a wrong access as well as a fault of the compiler.",
+        ),
+        (
+            r"\b(?:CPU|host) (?:version|code|reference|implementation|path)\b.{0,40}\b(?:right|correct|fine|works|same)",
+            "a right result on the CPU shows nothing about accesses out of bounds, order or timing on the device.",
+        ),
+        (
+            r"\bregression\b|\bsince (?:I |we )?(?:upgrad|updat)|\bworked (?:fine )?(?:before|until|with|on)\b"
+            r"|\bworks (?:fine )?(?:on|with)\b",
+            "that it began with a version, or not on another machine, does not show that the version is at fault: timing and memory change "
+            "as well.",
+        ),
+        (
+            r"\b(?:nvidia|rocm|amd|xpu)-smi\b.{0,60}\b(?:free|used|MiB|GiB|GB)\b",
+            "such a tool shows one moment, and not that of the failed call.",
+        ),
+        (
+            _CLEAN_WORDS,
+            "that shows something only for the checks that ran, and only if the watched run would have failed.",
+        ),
+    )
 )
 _TAG = re.compile(r"\[(\w{3,60})\]")
 # "RoPE Q launch failed: an illegal memory access": what was being checked when the error was noticed.
@@ -87,21 +147,29 @@ _CALL = re.compile(r"\b((?:cuda|hip)[A-Z]\w+|cu[A-Z]\w+|cl[A-Z]\w+)\b")
 _FREE = re.compile(r"it asked for ([\d.]+) ([KMGT]?i?B); ([\d.]+) ([KMGT]?i?B) were free")
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 INT_LIMIT = 1 << 31
+COMMAND, UNKNOWN = "the exact command that fails", "./app"
+_SOMETIMES = re.compile(
+    r"\b(?:sometimes|flaky|intermittent\w*|random(?:ly)?)\b"
+    r"|\b\d[\d,]* (?:of|out of|in|/) \d[\d,]* (?:runs|times)|有时|偶尔|가끔|時々|a veces",
+    re.IGNORECASE,
+)
+_WRITES = re.compile(r"sudo cp |.* > \S+$")
 # What a reader of the report needs, and how it is recognised in the text.
 NEEDED = (
     (
-        "the exact command that fails",
+        COMMAND,
         re.compile(
-            r"^\s*(?:\$|>|PS [A-Z]:|#)\s*\S|command(?: line)?\s*[:=]|\bpython3? \S+\.py|\./\w+",
+            r"^\s*(?:\$|>|PS [A-Z]:|#)\s*\S|command(?: line)?\s*[:=]|`[\w./\\-]+(?: [^`\s]+)* -[^`]+`|\bpython3? \S+\.py|\./\w+",
             re.MULTILINE | re.IGNORECASE,
         ),
     ),
     (
         "the GPU model",
         re.compile(
-            r"\b(?:RTX|GTX|Tesla|Quadro|A100|H100|H200|B200|L40S?|V100|T4|MI\d{2,3}X?|Radeon|Arc|Iris|Adreno|Mali"
+            r"\b(?:(?:[1-5]0[5-9]0|[67][6-9]00)(?: ?(?:Ti|XTX?|Super))?s?\b"
+            r"|RTX|GTX|Tesla|Quadro|A100|H100|H200|B200|L40S?|V100|T4|MI\d{2,3}X?|Radeon|Arc|Iris|Adreno|Mali"
             r"|gfx\d{3,4}|sm_\d{2,3}|GB?200|GeForce|Instinct|Apple M\d)"
-            r"|(?:显卡|顯卡|그래픽 ?카드|グラボ|グラフィック\w*|tarjeta gráfica|GPU) ?[:：=] ?\S",
+            r"|(?:显卡|顯卡|그래픽 ?카드|グラボ|グラフィック\w*|tarjeta gráfica|(?<!\w)GPU) ?[:：=] ?\S",
             re.IGNORECASE,
         ),
     ),
@@ -138,15 +206,21 @@ def split(text: str, log_lines: frozenset[int]) -> Report:
     for number, line in enumerate(text.splitlines(), start=1):
         if _FENCE.match(line):
             fenced = not fenced
-        elif not fenced and number not in log_lines and not line.startswith(("    ", "\t")):
+        elif not fenced and (number not in log_lines or _of_person(line)) and not line.startswith(("    ", "\t")):
             prose.append(clean_line(line.encode()).strip(" #*>-"))
     sentences = (one.strip() for line in prose for one in _SENTENCE.split(line) if one)
     return Report(text, tuple(dict.fromkeys(one for one in sentences if one)))
 
 
+def _of_person(line: str) -> bool:
+    """Does a line outside of a log read like what a person writes: a heading, a sentence, a claim?"""
+    return bool(_HEADING.match(line) or _SUBJECT.match(line) or _FIRST_PERSON.search(line)) or is_prose(clean_line(line.encode()).strip())
+
+
 def without_prose(text: str, log: Log) -> Log:
-    """What a person writes around a log is a claim, and establishes nothing: formats that read words leave it alone."""
-    fenced, has_fences, lines, expected = False, bool(re.search(_FENCE.pattern, text, re.MULTILINE)), {0}, set()
+    """What a person writes around a log is a claim, and establishes nothing: formats that read words leave it alone, and names of errors
+    count there only in a report that has them nowhere else."""
+    fenced, has_fences, lines, expected, said = False, bool(re.search(_FENCE.pattern, text, re.MULTILINE)), {0}, set(), set()
     level = 0  # of the heading over output that is only expected
     for number, line in enumerate(text.splitlines(), start=1):
         heading = None if fenced else _HEADING.match(line)
@@ -156,14 +230,25 @@ def without_prose(text: str, log: Log) -> Log:
             expected.add(number)
         if _FENCE.match(line):
             fenced = not fenced
-        elif fenced or not (has_fences or is_prose(clean_line(line.encode()).strip())):
+        elif not fenced and not line.startswith(("    ", "\t")) and _of_person(line):
+            said.add(number)
+        elif fenced or not has_fences:
             lines.add(number)
-    told = tuple(
-        one
-        for one in log.told
-        if one.event.line not in expected and (one.event.format not in WORDED or one.event.line in lines)
-    )
-    return replace(log, told=told)
+    told = [one for one in log.told if one.event.line not in expected]
+    printed = [
+        replace(one, event=replace(one.event, line=at))
+        for one in told
+        for at in [_printed_at(one, said if one.event.format not in WORDED else None, lines)]
+        if at
+    ]
+    named = [one for one in told if one.event.format not in WORDED]
+    return replace(log, told=tuple(printed if any(not one.event.warning for one in printed) else named))
+
+
+def _printed_at(one: Told, said: set[int] | None, lines: set[int]) -> int:
+    """The first line known of an event that a program printed, 0 where there is none: for names one that no person wrote, else one of a
+    log."""
+    return next((at for at in (one.event.line, one.last) if (at not in said if said is not None else at in lines)), 0)
 
 
 def answer(text: str, explained: Explained) -> str:
@@ -173,9 +258,11 @@ def answer(text: str, explained: Explained) -> str:
     against = list(_contradicted(report, explained))
     refuted = {claim for claim, _ in against}
     claims = [
-        (one, PROBE if _SILENT.search(one) else "")
+        (one, next((remark for pattern, remark in REMARKS if pattern.search(one)), ""))
         for one in report.sentences
-        if (_CLAIM.search(one) or _SILENT.search(one)) and not (_TITLE.match(one) or one.endswith((":", "："))) and one not in refuted
+        if (_CLAIM.search(one) or any(pattern.search(one) for pattern, _ in REMARKS))
+        and not (_TITLE.match(one) or one.endswith((":", "：")))
+        and one not in refuted
     ]
     parts = (
         ("Established by the logs", list(_established(report, explained))),
@@ -249,7 +336,17 @@ def _crashed_in(explained: Explained) -> str:
 
 
 def _contradicted(report: Report, explained: Explained) -> Iterator[Claim]:
-    yield from _arithmetic(report)
+    found = list(_about_claims(report, explained))
+    yield from (one for one in _arithmetic(report) if one[0] or not any(_same_number(one[1], why) for _, why in found))
+    yield from found
+
+
+def _same_number(one: str, other: str) -> bool:
+    """Do two sentences say of the same number that it does not fit?"""
+    return bool(re.search(r"\bis ([\d,]+): it does not fit", one)) and other.startswith(re.findall(r"is ([\d,]+): it does not fit", one)[0])
+
+
+def _about_claims(report: Report, explained: Explained) -> Iterator[Claim]:
     errors = [one for one in explained.findings if one.severity == "error"]
     late = [one for one in explained.findings if _is_report(one)]  # also those that follow a fault
     crashed, places = _crashed_in(explained), _checked(report) if late else {}
@@ -261,6 +358,12 @@ def _contradicted(report: Report, explained: Explained) -> Iterator[Claim]:
                 sentence, f"the error was left by earlier device work; {call[1]} only returned it "
                 f"(line {_line(named[0])})."
             )
+        elif call and late and not named and _blames(sentence) and not (_roles(errors) & {"fault", "refusal"}):
+            yield (
+                sentence,
+                f"line {_line(late[0])} reports an error of earlier device work: the call that a stack trace shows is the first to notice "
+                "it, and not shown to be its cause.",
+            )
         yield from _about_place(sentence, places)
         if crashed and _KERNEL_ACCESS.search(sentence):
             yield (
@@ -269,6 +372,8 @@ def _contradicted(report: Report, explained: Explained) -> Iterator[Claim]:
             )
         yield from _about_memory(sentence, errors)
         yield from _about_tools(sentence, errors)
+        yield from _about_faults(sentence, errors)
+        yield from _about_numbers(sentence, report.text, errors)
 
 
 def _about_place(sentence: str, places: Mapping[str, int]) -> Iterator[Claim]:
@@ -285,7 +390,8 @@ def _about_place(sentence: str, places: Mapping[str, int]) -> Iterator[Claim]:
 def _blames(sentence: str) -> bool:
     return bool(
         re.search(
-            r"\b(?:in|is|caused?|fails?|crash\w*|bug|wrong|problem|guilty|fault)\b|失败|错误|오류|\bfalla|\bcausa|no es v[aá]lido",
+            r"\b(?:in|is|caused?|fails?|crash\w*|bug|wrong|problem|guilty|fault)\b"
+        r"|失败|错误|有问题|漏洞|오류|버그|문제|バグ|問題|\bfalla|\bcausa|no es v[aá]lido",
             sentence,
             re.IGNORECASE,
         )
@@ -325,24 +431,59 @@ def _about_memory(sentence: str, errors: Sequence[Finding]) -> Iterator[Claim]:
             )
 
 
+def _about_faults(sentence: str, errors: Sequence[Finding]) -> Iterator[Claim]:
+    """Claims about the kernel, a call or a rank, where the first error says what it was."""
+    first = next((one for one in errors if one.written), None)
+    if first is None or first.written is None:
+        return
+    call, line, role = _CALL.search(sentence), _line(first), first.written.role
+    waited = re.match(r"Rank (\d+) waited", first.message)
+    if waited and _blames(sentence) and re.search(rf"\brank {waited[1]}\b", sentence, re.IGNORECASE):
+        yield (
+            sentence, f"line {line} shows that rank {waited[1]} waited for another rank, which did not join; the output of the other "
+            "ranks shows which one, and why."
+        )
+    elif role == "fault" and _RIGHT_KERNEL.search(sentence):
+        yield sentence, f"line {line}: {first.message}"
+    elif role == "fault" and call and _blames(sentence) and (first.access or "kernel" in first.message):
+        yield sentence, f"line {line} reports a fault on the device, and {call[1]} is not what it names: {first.message}"
+    elif role == "refusal" and _RAN.search(sentence):
+        yield sentence, f"the first error is a refusal (line {line}): that call started no work on the device that could have failed so."
+
+
+def _about_numbers(sentence: str, text: str, errors: Sequence[Finding]) -> Iterator[Claim]:
+    """Numbers of a sentence that those of the logs, or the type that they are to fit in, contradict."""
+    large = [number for number in map(_number, re.findall(r"\d[\d,_]{8,}", sentence)) if number >= INT_LIMIT]
+    if large and _FITS.search(sentence) and not _DENIES.search(sentence):
+        yield sentence, f"{large[0]:,} does not fit in a 32-bit index (2,147,483,647)."
+    stated = [_number(one) for one in re.findall(r"(\d[\d,_]*) ?(?:bytes|B)\b", sentence)]
+    sizes = {_number(found) for one in errors for found in re.findall(r"allocation of ([\d,]+) bytes", one.message)}
+    if len(stated) == len(sizes) == 1 and set(stated) != sizes and re.search(r"alloc|reserv|malloc|buffer", sentence, re.IGNORECASE):
+        one = next(one for one in errors if "allocation of" in one.message)
+        yield sentence, f"line {_line(one)} shows an allocation of {sizes.pop():,} bytes."
+    group, most = _GROUP.search(sentence), _MOST_GROUP.search(text)
+    if group and most and _product(group[1]) > _number(most[1]):
+        line = text.count("\n", 0, most.start()) + 1
+        yield sentence, f"{group[1]} is {_product(group[1]):,}, and line {line} says that the device takes {_number(most[1]):,}."
+
+
 def _about_tools(sentence: str, errors: Sequence[Finding]) -> Iterator[Claim]:
-    xid = next((one for one in errors if one.id.startswith("log-xid")), None)
-    if xid and re.search(
-        r"\bno (?:errors?|xids?|messages?) in (?:dmesg|the kernel log)|dmesg (?:is|shows) (?:clean|nothing|empty)",
+    logged = next((one for one in errors if one.written and one.written.format in KERNEL_LOGS), None)
+    if logged and re.search(
+        r"\bno(?:thing|ne)? (?:errors?|xids?|messages?)? ?in (?:the )?(?:dmesg|kernel log|journal)"
+        r"|(?:dmesg|kernel log|journal) (?:is|shows|has|looks) (?:clean|nothing|empty|no )",
         sentence,
         re.IGNORECASE,
     ):
-        yield sentence, f"line {_line(xid)} is such a message: {xid.message}"
+        yield sentence, f"line {_line(logged)} is such a message: {logged.message}"
     warned = next((one for one in errors if one.written and one.written.format in ("ptxas", "compiler")), None)
     if warned and re.search(r"\bbuild\b.{0,20}\bclean\b|\bclean build\b|\bcompiles? without (?:any )?warnings?", sentence, re.IGNORECASE):
         yield sentence, f"the compiler warned at line {_line(warned)}: {warned.message}"
     found = next(
-        (one for one in errors if (one.written.format if one.written else "") in ("compute-sanitizer", "oclgrind")),
+        (one for one in errors if (one.written.format if one.written else "") in TOOLS),
         None,
     )
-    if found and re.search(
-        r"(?:sanitizer|memcheck|oclgrind)\b.{0,60}\b(?:clean|nothing|no errors?|passes|fine)", sentence, re.IGNORECASE
-    ):
+    if found and _TOOL_CLEAN.search(sentence):
         yield sentence, f"the pasted report of the tool has an error: {found.message}"
 
 
@@ -379,12 +520,19 @@ def _asked(report: Report, explained: Explained) -> Iterator[str]:
     named = {found for entry in explained.diagnosis[:1] for found in entry.findings}
     standing = sorted((one for one in understood if one.severity != "info"), key=lambda one: one.fingerprint not in named)
     step = next((one.written.next for one in standing if one.written and one.written.next), "")
+    if _SOMETIMES.search(report.text):
+        step = step.replace("gpudx run --stacks", "gpudx flake")
     if step:
-        yield f"the output of `{step}`"
+        yield f"the file that `{step}` writes" if _WRITES.match(step) else f"the output of `{step}`"
     if crashed := _crashed_in(explained):
         yield f"the arguments of the {crashed} call that crashed; the calls that returned before it are not that one"
     if number := next((found[1] for one in understood for fact in _decoded(one) if (found := _NUMBER.search(fact))), ""):
         yield f"whether the program has a buffer or structure of {number} bytes: that size may have been used as a pointer"
+    if any(one.id == "log-collective-timeout" for one in understood):
+        yield "the output of all other ranks of that time: the one that did not join shows why"
+    cleared = next(filter(None, map(_TOOL_CLEAN.search, report.sentences)), None)
+    if cleared and not any(one.written and one.written.format in TOOLS for one in understood):
+        yield f"the complete output of {cleared[1]}, with its options and its last lines"
     if silent := next((one for one in report.sentences if _SILENT.search(one)), ""):
         tag = _TAG.search(silent) or _TAG.search(report.text)
         yield f"the output of `strings PROGRAM | grep -F '{tag[1] if tag else 'TEXT OF THE PROBE'}'`, of the program that ran"
@@ -392,7 +540,7 @@ def _asked(report: Report, explained: Explained) -> Iterator[str]:
         yield f"the dimensions that {model[0]} contains, and the sizes of the buffers that the program allocated"
     yield from _unexplained_test(report, understood)
     for what, pattern in NEEDED:
-        if not pattern.search(report.text):
+        if not pattern.search(report.text) and not (what == COMMAND and step.startswith("gpudx ") and UNKNOWN not in step):
             yield what
 
 
@@ -404,6 +552,10 @@ def _unexplained_test(report: Report, understood: Sequence[Finding]) -> Iterator
     blamed = any(_CULPRIT.search(one) and "kernel" in one.lower() for one in report.sentences)
     if failed and blamed and copies and len(tests) > len(copies):
         yield f"whether the claimed cause explains `{copies[0]}` as well, which by its name launches no kernel"
+
+
+def _roles(findings: Sequence[Finding]) -> set[str]:
+    return {one.written.role for one in findings if one.written}
 
 
 def _line(finding: Finding) -> int:

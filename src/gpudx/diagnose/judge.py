@@ -92,7 +92,7 @@ RECORDED: dict[Relation, Rule] = {
     "hang depends on it": Rule("confirmed", "The program hung in a call that cannot return because of it.", own=True),
     "before the failure": Rule("likely", "The fault is certain and precedes the failure; it is not shown that it is the cause.", own=True),
 }  # fmt: skip
-UNTIED = "It is not shown that the program failed because of it."
+UNTIED = "No run was made without it: the program may fail for another reason as well."
 
 
 def diagnose(

@@ -22,6 +22,7 @@ from gpudx.diagnose import (
     index_reasons,
     macro_values,
     nan_reasons,
+    option_reasons,
     other_structs,
     overlapping_regions,
     partial_launches,
@@ -57,8 +58,8 @@ from gpudx.text import capital, listed, plural, times
 ID = "kernel-check-"
 # The first that knows one.
 REASONS = (
-    macro_values, stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons, overlapping_regions, race_reasons,
-    partial_writes, partial_launches, nan_reasons, image_reasons,
+    macro_values, option_reasons, stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons,
+    overlapping_regions, race_reasons, partial_writes, partial_launches, nan_reasons, image_reasons,
 )  # fmt: skip
 MOST_NAMED = 4  # kernels
 NOT_WITH_BARRIERS = "with these checks, this driver does not run kernels correctly that return before a barrier or have one in a branch"

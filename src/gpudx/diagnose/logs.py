@@ -11,12 +11,23 @@ An asynchronous error is an interval, not a line: reports are "inconclusive" her
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpudx.causes import every as every_cause
-from gpudx.diagnose.stories import ENDS, Entry, Judged, may_be_same, place, shared, stories, told_once
+from gpudx.diagnose.stories import (
+    ENDS,
+    WAITING,
+    Entry,
+    Judged,
+    may_be_same,
+    place,
+    rank_of,
+    says,
+    shared,
+    stories,
+    told_once,
+)
 from gpudx.evidence.reading import NOT_UNDERSTOOD, Event, Log, fit, said, was_never_made
 from gpudx.evidence.sources import Source, bare, built, kernel_lines, tile_builds
 from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim, Written
@@ -36,7 +47,6 @@ API = {
     "triton": "cuda",
     "xid": "cuda",
 }
-RANK_IN_NAME = re.compile(r"rank[-_.]?(\d+)", re.IGNORECASE)
 TRACEBACK = "python-exception"
 MOST_REFUSED = 100
 ONLY_A_LOG = (
@@ -59,7 +69,8 @@ class Explained:
 def explain(logs: Sequence[Log], sources: Sequence[Source] = ()) -> Explained:
     """The whole of it, for one or several logs, with the source files that they name."""
     commands = [command for log in logs for _, command in log.commands[:1]]
-    logs = [_fitted(_with_sources(log, sources), commands) for log in logs]
+    system = next((log.system for log in logs if log.system), "")
+    logs = [_fitted(_with_sources(replace(log, system=log.system or system), sources), commands) for log in logs]
     told = stories(logs)
     judged = [told_once(tuple(_judge(story)), story) for story in told]
     entries = [entry for one in judged for entry in _diagnosis(one)]
@@ -117,31 +128,41 @@ def _not_checked(logs: Sequence[Log]) -> Iterator[str]:
 
 
 class _Device:
-    """What has gone wrong on the device so far, in each log and in all; a process that ended is forgotten in its log."""
+    """What has gone wrong on the device so far, in each log (of each rank, where they are told apart) and in all; a process that ended
+    is forgotten in its log."""
 
     def __init__(self) -> None:
-        self._own: dict[str, Entry] = {}
+        self._own: dict[Process, Entry] = {}
         self._first: Entry | None = None
-        self._over: set[str] = set()  # logs in which a process has ended: what other logs told before was of that one
+        self._over: set[Process] = set()  # logs in which a process has ended: what other logs told before was of that one
 
     def leader(self, one: Entry) -> Entry | None:
         """What an event can be a consequence of: of its own log anything, of another one what can be the same fault."""
-        if one.log in self._own and _can_follow(one.told.event, self._own[one.log].told.event):
-            return self._own[one.log]
-        other = self._first if one.log not in self._over else None
-        if other is None or other.log == one.log:
+        own = self._own.get(_process(one))
+        if own is not None and _can_follow(one.told.event, own.told.event):
+            return own
+        other = self._first if _process(one) not in self._over else None
+        if other is None or _process(other) == _process(one):
             return None
-        same = one.told.event.role == "ending" or may_be_same(one.told.event, other.told.event)
+        ended = one.told.event.role == "ending" and other.told.event.kind not in WAITING  # who waits ends nobody else
+        same = ended or may_be_same(one.told.event, other.told.event)
         return other if same else None
 
     def add(self, one: Entry) -> None:
         event = one.told.event
         if event.kind in ENDS:
-            self._own.pop(one.log, None)
-            self._over.add(one.log)
+            self._own.pop(_process(one), None)
+            self._over.add(_process(one))
         elif event.role in ("fault", "report") and not event.warning:
-            self._own.setdefault(one.log, one)
+            self._own.setdefault(_process(one), one)
             self._first = self._first or one
+
+
+Process = tuple[str, str]  # the log, and the rank where its lines name some
+
+
+def _process(one: Entry) -> Process:
+    return one.log, rank_of(one.told.event, one.log)
 
 
 def _judge(story: Iterable[Entry]) -> Iterator[Judged]:
@@ -193,11 +214,22 @@ def first_of(judged: Iterable[Judged]) -> Judged | None:
     if errors and errors[0].told.event.kind in SETUP and all(one.told.event.role in ("refusal", "ending") for one in errors):
         return errors[0]  # whoever has no device is refused everything
     if errors and errors[0].told.event.role == "report":
-        faults = [one for one in errors if one.told.event.role == "fault" and one.told.event.causes]
-        return (faults or errors)[0]
+        named = [one for one in errors if one.told.event.causes]
+        faults = [one for one in named if one.told.event.role == "fault"]
+        return (faults or named or errors)[0]
+    if errors and errors[0].told.event.role == "fault" and not says(errors[0].told.event):
+        # The order of logs without a common clock says nothing: a record with a kernel counts before one without.
+        telling = [one for one in errors if one.log != errors[0].log and one.told.event.role == "fault" and says(one.told.event)]
+        if telling and not _one_clock((errors[0], *telling)):
+            return telling[0]
     warned = [one for one in standing if one.severity == "warning" and one.told.event.causes]
     named = [one for one in errors if one.told.event.causes]  # an ending says how, another event why
     return next(iter(named or errors or warned), None)
+
+
+def _one_clock(judged: Iterable[Judged]) -> bool:
+    clocks = {one.told.event.clock for one in judged}
+    return len(clocks) == 1 and "" not in clocks
 
 
 # ---- findings ----
@@ -295,17 +327,13 @@ def _same(one: Judged, event: Event) -> str:
 
 def _ranks(judged: tuple[Judged, ...], first: Judged) -> Iterator[Evidence]:
     """Which ranks tell of it: the first one is where to look, the others often only wait for it."""
-    ranks = dict.fromkeys(rank for one in judged if (rank := _rank(one)))
-    own = _rank(first)
+    ranks = dict.fromkeys(rank for one in judged for rank in one.told.ranks or (rank_of(one.told.event, one.log),) if rank)
+    own = rank_of(first.told.event, first.log)
     if own and len(ranks) > 1:
         others = ", ".join(rank for rank in ranks if rank != own)
         yield Evidence(
             f"rank {own} is the first with this failure in these logs; ranks that report something as well: {others}"
         )
-
-
-def _rank(one: Judged) -> str:
-    return dict(one.told.event.context).get("rank", "") or next(iter(RANK_IN_NAME.findall(one.log)), "")
 
 
 def _earliest(judged: tuple[Judged, ...], first: Judged) -> Iterator[Evidence]:

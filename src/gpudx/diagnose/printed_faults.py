@@ -1,7 +1,8 @@
 """Faults that AMD's runtime printed with the page: why the access went there, and the wave of its debug agent that made it.
 
-A page and a wave are one fault: the wave has the access, the page only where. Of the reasons for an access two do not depend on the
-bytes within the page: that the buffer is too small for the sizes that the launch was passed, and that a 32-bit index overflowed.
+A page and a wave are one fault: the wave has the access, the page only where. Some reasons for an access do not depend on the bytes within
+the page: that the buffer is too small for the sizes that the launch was passed, that a 32-bit index overflowed, that a number has an upper
+half which nobody passed, and that the length of a row was passed in bytes. The latter two say what to do.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def with_reasons(found: Iterable[Finding], processes: Sequence[Facts]) -> Iterat
     for finding in found:
         if finding.id == PRINTED and finding.attribution == "this":
             (told,) = explained((finding,), processes)
-            yield told if told.causes and told.causes[0] in BY_PAGE else finding
+            yield told if told.causes and (told.causes[0] in BY_PAGE or told.steps != finding.steps) else finding
         else:
             yield finding
 

@@ -20,10 +20,15 @@ from gpudx.evidence.reading import Event, Log, Told
 from gpudx.evidence.sources import tile_builds
 from gpudx.model import DeviceFault, Severity
 
+# Ranks that wait for one that failed say so only when their watchdog runs out: 10 and 30 minutes are usual, and some set hours.
+APART_RANKS_S = 3 * 3600.0
+RANK_IN_NAME = re.compile(r"rank[-_.]?(\d+)", re.IGNORECASE)
 APART_S = 600.0  # comparable stamps that are farther apart than this tell of two failures
 ENDS = ("host-abort", "host-crash", "test-process-died")  # endings of whole processes
 # An exception that nobody could name may be any of these.
 UNNAMED = "device-exception"
+DEATHS = ("python-exception", "host-crash", "host-abort", "process-ended")
+COLLECTIVE = ("nccl-error", "nccl-warning")  # also of a network that failed by itself
 WAITING = ("collective-timeout", "watchdog-stuck")  # ranks that say only that another one did not come
 NAMED = frozenset(
     {"out-of-bounds-access", "misaligned-access", "device-trap", "device-assertion", "null-pointer", "barrier-misuse"}
@@ -79,7 +84,18 @@ def _together(one: Log, other: Log) -> bool:
     first, second = _span(one), _span(other)
     if first is None or second is None or first[0] != second[0]:
         return True  # nothing speaks against it
-    return max(first[1], second[1]) - min(first[2], second[2]) <= APART_S
+    ranks = [_ranks_of(log) for log in (one, other)]
+    apart = APART_RANKS_S if all(ranks) and ranks[0] != ranks[1] else APART_S
+    return max(first[1], second[1]) - min(first[2], second[2]) <= apart
+
+
+def rank_of(event: Event, log: str) -> str:
+    """The rank that a line names, or else the name of its log; "" where neither does."""
+    return dict(event.context).get("rank", "") or next(iter(RANK_IN_NAME.findall(log)), "")
+
+
+def _ranks_of(log: Log) -> set[str]:
+    return {rank for one in log.told if (rank := rank_of(one.event, log.name))}
 
 
 def _span(log: Log) -> tuple[str, float, float] | None:
@@ -128,7 +144,7 @@ def told_once(judged: Sequence[Judged], entries: Sequence[Entry]) -> tuple[Judge
     standing = [i for i, one in enumerate(out) if one.severity == "error" and one.follows is None]
     faults = [i for i in standing if out[i].told.event.role == "fault"]
     leads: list[int] = []
-    for i in sorted(faults, key=lambda i: (-_says(out[i].told.event), i)):
+    for i in sorted(faults, key=lambda i: (-says(out[i].told.event), i)):
         lead = _nearest(i, leads, entries)
         if lead is None:
             leads.append(i)
@@ -151,12 +167,34 @@ def _waited(judged: list[Judged]) -> list[Judged]:
         and one.told.event.kind not in WAITING
         and one.told.event.role != "ending"
     ]
+    failed = failed or [one for one in judged if one.follows is None and _ended_rank(one)]
     if not failed:
         return judged
+    ranks = {rank_of(one.told.event, one.log) for one in failed if one.told.event.kind not in COLLECTIVE} - {""}
+    of_device = [one for one in failed if one.told.event.kind not in COLLECTIVE and _of_device(one.told.event)]
     return [
-        _under(one, failed[0], same=False) if one.told.event.kind in WAITING and one.follows is None else one
+        _under(one, failed[0], same=False)
+        if one.told.event.kind in WAITING and one.follows is None
+        else _under(one, of_device[0], same=False)
+        if of_device and one.told.event.kind in COLLECTIVE and one.follows is None and _other_rank(one, ranks)
+        else one
         for one in judged
     ]
+
+
+def _ended_rank(one: Judged) -> bool:
+    """Did the program of a rank end, for whatever reason? It did not join what the others waited in."""
+    return one.told.event.kind in DEATHS and bool(rank_of(one.told.event, one.log))
+
+
+def _of_device(event: Event) -> bool:
+    return event.role == "fault" or "device-error-reported" in event.causes or event.kind.startswith("ecc")
+
+
+def _other_rank(one: Judged, ranks: set[str]) -> bool:
+    """Is it of a rank that no failure of a device is known of, where the ranks of some are?"""
+    own = rank_of(one.told.event, one.log)
+    return bool(ranks and own and own not in ranks)
 
 
 def _nearest(i: int, leads: Sequence[int], entries: Sequence[Entry]) -> int | None:
@@ -220,6 +258,9 @@ def may_be_same(first: Event, second: Event) -> bool:
     ranks = {dict(event.context).get("rank") for event in (first, second)} - {None}
     if len(ranks) > 1:
         return False
+    processes = {dict(event.context).get("process") for event in (first, second)} - {None}
+    if len(processes) > 1 and len(places) < 2:
+        return False
     names = [kernels_of(event) for event in (first, second)]
     kinds = [set(event.causes) & (NAMED | {UNNAMED}) for event in (first, second)]
     if not all(kinds) or (all(names) and not names[0] & names[1]):
@@ -235,7 +276,7 @@ def kernels_of(event: Event) -> set[str]:
     return {bare} if bare else set(event.kernels)
 
 
-def _says(event: Event) -> int:
+def says(event: Event) -> int:
     """How much a record says: what was built wrong says most, a kernel counts two, a line one."""
     access = event.finding.access if event.finding else None
     return 4 * (event.kind == tile_builds.KIND) + 2 * bool(kernels_of(event)) + bool(access and access.source)

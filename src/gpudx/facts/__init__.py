@@ -184,7 +184,7 @@ class Facts:
 
     @cached_property
     def errors(self) -> Errors:
-        return Errors(self.trace)
+        return Errors(self.trace, self.launches.too_large)
 
     @cached_property
     def runtime_failures(self) -> list[RuntimeFailure]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -11,20 +12,23 @@ from gpudx.facts._backend import backend_module
 from gpudx.trace import Trace
 
 NULL_RESULT = -100000  # native/core/recorder.h: GDX_STATUS_NULL
+I64 = NDArray[np.int64]
 
 
 class Errors:
     """One row per failing call."""
 
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
+    def __init__(self, trace: Trace, too_large: Callable[[I64], I64]) -> None:
+        """`too_large` picks the launches with more work-items in a group than their kernel may have."""
+        self._trace, self._too_large = trace, too_large
         quiet = np.zeros(1 << 16, bool)
         quiet[[c.number for c in trace.schema.calls if c.does == "query" or c.api == "note"]] = True
         failing = np.flatnonzero((trace.column("status") != 0) & ~quiet[trace.call])
         failing = failing[~self._told_by(failing, "ORDINARY")]
         repeated = np.isin(trace.call[failing], [c.number for c in trace.schema.doing("last_error")])
         # A call that only tells the last error has none of its own; but it may be the first to tell a fault of the device.
-        self.position: NDArray[np.int64] = failing[~repeated | self._told_by(failing, "DEVICE_ERRORS")]
+        told_first = repeated & self._told_by(failing, "DEVICE_ERRORS") & ~self._told_of_refused(failing)
+        self.position: I64 = failing[~repeated | told_first]
 
     def __len__(self) -> int:
         return len(self.position)
@@ -35,6 +39,20 @@ class Errors:
         if status == NULL_RESULT:
             return "a null result"
         return self._trace.schema.status_name(self._trace.info(position).api, status)
+
+    # ---- launches that were refused with the status of a fault ----
+
+    def _refused_launches(self, failing: I64) -> I64:
+        """Launches that some runtimes refuse with a status which else reports a fault of the device."""
+        candidates = failing[self._told_by(failing, "REFUSES_LARGE_LAUNCHES")]
+        return self._too_large(candidates) if len(candidates) else candidates
+
+    def _told_of_refused(self, failing: I64) -> NDArray[np.bool_]:
+        """Which calls may only repeat the status of such a launch?"""
+        refused = self._refused_launches(failing)
+        if not len(refused):
+            return np.zeros(len(failing), bool)
+        return (failing > refused[0]) & self._told_by(failing, "REFUSES_LARGE_LAUNCHES")
 
     # ---- faults of the device, which calls only report ----
 
@@ -52,7 +70,8 @@ class Errors:
     @cached_property
     def reports(self) -> NDArray[np.int64]:
         """Failing calls that only report that work before them failed on the device."""
-        return self.position[self._told_by(self.position, "DEVICE_ERRORS")]
+        found = self.position[self._told_by(self.position, "DEVICE_ERRORS")]
+        return np.setdiff1d(found, self._refused_launches(found))
 
     @cached_property
     def own(self) -> NDArray[np.int64]:

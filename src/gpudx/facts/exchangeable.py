@@ -16,7 +16,7 @@ import numpy as np
 from gpudx.facts import Facts
 from gpudx.facts.calls_by_line import MOST_CALLS, Group, frame, groups
 from gpudx.facts.set_arguments import set_at
-from gpudx.lab.experiments.exchanged import FRAMES
+from gpudx.lab.experiments.exchanged import FRAMES, GRID
 
 MOST, MOST_SITES = 8, 16  # pairs, and those of one line
 
@@ -31,11 +31,12 @@ class Pair:
     launches: tuple[int, ...]
     frames: str = ""  # "" of all launches
     line: str = ""  # "path:line" that leads to these, if it is known which
+    grid: bool = False  # the grid was computed from the two: it is exchanged with them
 
     @property
     def wish(self) -> str:
         """As the recorder is asked for it (native/core/what_if.h)."""
-        return f"{self.kernel}:{self.first}:{self.second}{FRAMES if self.frames else ''}{self.frames}"
+        return f"{self.kernel}:{self.first}:{self.second}{GRID if self.grid else ''}{FRAMES if self.frames else ''}{self.frames}"
 
 
 def wishes(facts: Facts) -> tuple[str, ...]:
@@ -53,9 +54,25 @@ def pairs(facts: Facts) -> tuple[Pair, ...]:
             for row in _different(facts, kernel, some.tolist()):
                 for rank, first, second in _of_launch(facts, row):
                     found.setdefault(Pair(kernel, first, second, tuple(some.tolist())), rank)
-    ranked = sorted(found, key=lambda one: found[one])[:MOST]
+    best = sorted(found, key=lambda one: found[one])[:MOST]
+    ranked = [one for pair in best for one in (*_with_grid(facts, pair), pair)]
     alone = [one for pair in ranked for one in _by_site(facts, pair)]
     return (*ranked, *alone[:MOST_SITES])
+
+
+def _with_grid(facts: Facts, pair: Pair) -> Iterator[Pair]:
+    """The same with the grid, where each launch has as many groups in x and y as cover the two numbers: who passes two extents to a
+    function in the wrong order gets the grid of that order, too."""
+    if all(facts.launches.by_address[list(pair.launches)]) and all(_covers(facts, row, pair) for row in pair.launches[:MOST_CALLS]):
+        yield replace(pair, grid=True)
+
+
+def _covers(facts: Facts, row: int, pair: Pair) -> bool:
+    grid, block = facts.launches.grid(row)
+    given = {int(value["index"]): value for value in facts.launches.values(row) if value["object"] < 0}
+    extents = [int.from_bytes(given[one]["bytes"], "little") for one in (pair.first, pair.second) if one in given]
+    groups = [-(-extent // each) for extent, each in zip(extents, block, strict=False) if each]
+    return len(extents) == 2 and block[0] == block[1] and grid[2] == 1 and groups in ([*grid[:2]], [*grid[1::-1]])
 
 
 def _different(facts: Facts, kernel: str, rows: Sequence[int]) -> list[int]:

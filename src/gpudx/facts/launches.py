@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -169,6 +170,17 @@ class Launches:
         """The row of the launch made at `position`."""
         row = int(np.searchsorted(self.position, position))
         return row if row < len(self.position) and int(self.position[row]) == position else None
+
+    def too_large(self, positions: I64) -> I64:
+        """Of these calls, the launches with more work-items in a group than their kernel was compiled for."""
+        return np.array([at for at in positions.tolist() if self._is_too_large(at)], np.int64)
+
+    def _is_too_large(self, position: int) -> bool:
+        row = self.at_position(position)
+        info = self.info(row) if row is not None else None
+        if row is None or info is None or not info.limits:
+            return False
+        return prod(self.geometry(row)[1]) > info.limits[0].max_work_group_size > 0
 
     @cached_property
     def declared(self) -> Declared:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo
@@ -27,6 +28,10 @@ KINDS = {
 REAL = "fd"
 CHANGES = 2  # values that an argument has in all launches: one that changes with each is computed anew each time
 ELEMENTS = (2, 4, 8)  # bytes: what a number in elements is off by where bytes are expected
+LARGE = 1 << 28  # a word of a structure beyond that is no count: a float, or a part of something else
+WORD = 4  # bytes
+LOOKED_AT = 64  # launches of a kernel whose structures are read
+WHOLE = -1  # the argument is the number, it is no structure
 LITERAL = re.compile(r"(?<![\w.])(?:0[xX][0-9a-fA-F]{1,8}|[1-9]\d{0,8})(?![\w.])")
 NAMED, DERIVED, NEXT, SCALED, ANY = range(5)  # how plausible a candidate is
 
@@ -41,6 +46,7 @@ class Passed:
     kind: str  # of struct
     bits: int
     compiled: str = ""  # the kernel, as the driver knows it
+    at: int = WHOLE  # of a member of a structure: its first byte
 
     @property
     def value(self) -> float:
@@ -53,7 +59,20 @@ class Passed:
 
     @property
     def short(self) -> str:
-        return f"`{self.name}`" if self.name else f"argument {self.index}"
+        return f"`{self.name}`" if self.name else f"argument {self.index}{self._member}"
+
+    @property
+    def full(self) -> str:
+        return f"argument {self.index}{self._member}" + (f" (`{self.name}`)" if self.name else "")
+
+    @property
+    def _member(self) -> str:
+        return f" at byte {self.at}" if self.at != WHOLE else ""
+
+    @property
+    def place(self) -> str:
+        """As the recorder is asked for it."""
+        return f"{self.index}+{self.at}" if self.at != WHOLE else f"{self.index}"
 
 
 @dataclass(frozen=True)
@@ -76,7 +95,7 @@ class Candidate:
     @property
     def wish(self) -> str:
         """As the recorder is asked for it (native/core/what_if.h)."""
-        return f"{self.passed.compiled}:{self.passed.index}:{self.passed.bits:x}:{self.bits:x}"
+        return f"{self.passed.compiled}:{self.passed.place}:{self.passed.bits:x}:{self.bits:x}"
 
 
 class OtherNumbers:
@@ -119,6 +138,24 @@ class OtherNumbers:
             if kind and len(values) <= CHANGES:
                 for bits in values:
                     yield Passed(name, index, declared.name, kind, int(bits), compiled)
+        yield from self._members(rows, name, compiled)
+
+    def _members(self, rows: NDArray[np.int64], name: str, compiled: str) -> Iterator[Passed]:
+        """Counts in structures that are passed by value. Which of their words are numbers nobody says: no part of an address is one."""
+        if not self._facts.launches.by_address[rows[0]]:
+            return
+        found: dict[tuple[int, int], dict[int, None]] = {}
+        for row in map(int, rows[:LOOKED_AT]):
+            addresses = self._facts.launches.pointers
+            taken = {(int(addresses.index[one]), int(addresses.word[one])) for one in addresses.of(row)}
+            for value in self._facts.launches.values(row):
+                index, data = int(value["index"]), bytes(value["bytes"])
+                for at, word in _words(data) if len(data) > 2 * WORD else ():
+                    if (index, at // 8 * 8) not in taken:
+                        found.setdefault((index, at), {})[word] = None
+        for (index, at), words in found.items():
+            if len(words) <= CHANGES and all(0 < word < LARGE for word in words):
+                yield from (Passed(name, index, "", "i", word, compiled, at) for word in words)
 
     def _of(self, passed: Passed) -> Iterator[Candidate]:
         yield from self._same_name(passed)
@@ -154,7 +191,7 @@ class OtherNumbers:
     def _quotients(self, passed: Passed) -> Iterator[tuple[int, Passed, int]]:
         """What the value would be with a quotient rounded the other way: of an argument, and of another or a number in the source."""
         value = int(passed.value)
-        mine = [one for one in self.passed if one.kernel == passed.kernel and one.kind not in REAL and one.index != passed.index]
+        mine = [one for one in self.passed if one.kernel == passed.kernel and one.kind not in REAL and one.place != passed.place]
         for over in mine:
             for by in {*(int(one.value) for one in mine), *self._literals[passed.kernel], *self._groups[passed.kernel]}:
                 down, rest = divmod(int(over.value), by) if by > 1 else (0, 0)
@@ -204,6 +241,14 @@ class OtherNumbers:
                     size = int(self._facts.objects.table["size"][value["object"]])
                     name = f"argument `{declared.name}`" if declared.name else f"argument {value['index']}"
                     yield size // declared.element, f"the elements of {name} of kernel {launches.name(row)}"
+
+
+def _words(data: bytes) -> Iterator[tuple[int, int]]:
+    """Words of a structure that are not halves of an address of the host or the device, each with its first byte."""
+    for at in range(0, len(data) - WORD + 1, WORD):
+        whole = int.from_bytes(data[at // 8 * 8 : at // 8 * 8 + 8], "little")
+        if not 1 << 40 <= whole < 1 << 48:
+            yield at, int.from_bytes(data[at : at + WORD], "little")
 
 
 def _kind(declared: ArgInfo) -> str | None:

@@ -19,6 +19,7 @@ FORMS = {
     "char": "b", "uchar": "B", "short": "h", "ushort": "H", "int": "i", "uint": "I", "long": "q", "ulong": "Q",
     "half": "e", "float": "f", "double": "d", "bool": "?",
 }  # fmt: skip
+NO_EVENT = ("event", "0")  # none was asked for
 MOST_BYTES = 64  # of an argument that is no number
 SHAPES = ("global_", "local_", "grid_", "block_")
 AXES = tuple(f"{shape}{axis}" for shape in SHAPES for axis in "xyz")
@@ -31,7 +32,7 @@ def of(facts: Facts, accused: Accused) -> Decoded | None:
     position = accused.guilty - 1
     row = facts.launches.at_position(position)
     thread = int(facts.trace.column("tid", np.array([position]))[0])
-    rest = [_plain(facts, position, *one) for one in values(facts, position) if one[0] not in AXES]
+    rest = [_plain(facts, position, *one) for one in values(facts, position) if one[0] not in AXES and one != NO_EVENT]
     if row is None:
         return Decoded((("thread", str(thread)), *rest))
     rows = [("thread", str(thread)), *_shape(facts, row), *((n, v) for n, v in rest if n != "kernel")]

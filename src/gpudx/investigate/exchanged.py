@@ -43,6 +43,7 @@ WHY = {
 EXPLAINED = (other_number.CAUSE, redirected.ROUNDED_DOWN, redirected.ELEMENTS, redirected.PITCH, redirected.HOST_PITCH, scaled.CAUSE)
 UNCHECKED = "The program prints nothing about a failed check, so its status may be a result of its own."
 AGAIN = "whether it still fails without the change"
+WITH_GRID = " and the grid with them"
 
 
 def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str = EXPERIMENT) -> Wanted | None:
@@ -210,16 +211,22 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         guilty=replace(Guilty.at(site, allocation_of(facts, int(given[pair.first]["object"]))), kernel=kernel),
         victim=None,
         evidence=(
-            Evidence(f"with arguments {pair.first} and {pair.second} swapped: {one.failed}"),
+            Evidence(f"with arguments {pair.first} and {pair.second} swapped{WITH_GRID if pair.grid else ''}: {one.failed}"),
             Evidence(f"as they are: {plain.failed}"),
             *(Evidence(f"argument {_label(given[n], n)} is {_value(facts, given[n])}") for n in (pair.first, pair.second)),
         ),
         refutes_if=cause.refutes_if,
-        fix=(f"Swap arguments {a} and {b} {'in the launch' if launches.by_address[row] else 'where they are set'}.",),
+        fix=(f"Swap arguments {a} and {b} {_where_to(launches.by_address[row], pair)}.",),
         reason="The failure is gone in every run in which these two arguments are swapped, and comes back otherwise.",
         observed=True,
         root=None if pair.frames else setter(facts, row, pair.first),
     )
+
+
+def _where_to(by_address: bool, pair: Pair) -> str:
+    if pair.grid:
+        return "where the two are passed on to the launch: its grid is computed from them, too"
+    return "in the launch" if by_address else "where they are set"
 
 
 def _given(facts: Facts, pair: Pair) -> dict[int, dict[str, Any]]:

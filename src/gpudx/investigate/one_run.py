@@ -23,11 +23,11 @@ from gpudx.investigate import redirected, standstill, which_memory
 from gpudx.investigate.loop import OutOfTime
 from gpudx.kernel_checks.opposite_order import Launched
 from gpudx.kernel_checks.word_changes import Change, changes
-from gpudx.lab import at_sites, criteria
+from gpudx.lab import at_sites, complaints, criteria
 from gpudx.lab.experiments import PLAIN, Context, Seen, base, every
-from gpudx.lab.recorded import TRACES, run_recorded
+from gpudx.lab.recorded import TRACES, RunResult, run_recorded
 from gpudx.lab.trials import OUTPUT, Interrupted
-from gpudx.model import Case
+from gpudx.model import Asked, Case
 from gpudx.model.how import How
 from gpudx.model.read_back import ReadBack
 from gpudx.trace import Trace, open_traces
@@ -120,7 +120,7 @@ def make(job: Job, folder: Path) -> Made:
         stuck = standstill.Standstill(folder / TRACES, still_s) if math.isfinite(still_s) else None
         run = run_recorded(words, folder, how, is_stuck=stuck)
         if run.returncode == 0:
-            run = replace(run, wrong=criteria.wrong(context.asked, folder / OUTPUT, how.extra_env))
+            run = _judged(run, context.asked, folder / OUTPUT)
     if run.interrupted:
         raise Interrupted
     quiet = _quiet_for(folder) if run.timed_out else 0.0
@@ -148,6 +148,13 @@ def make(job: Job, folder: Path) -> Made:
         facts=analysis.facts,
         back=read_back(analysis.facts) if how.is_try and not analysis.case.outcome.failed else None,
     )
+
+
+def _judged(run: RunResult, asked: Asked, output: Path) -> RunResult:
+    """With what is wrong with a run that exited with 0: by the user's words, else by the program's own."""
+    if asked.judges:
+        return replace(run, wrong=criteria.wrong(asked, output, run.how.extra_env))
+    return replace(run, complaint=complaints.complaint(output))
 
 
 FAILED_CHECK = re.compile(

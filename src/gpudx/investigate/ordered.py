@@ -28,15 +28,16 @@ from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.prediction import TWICE, passes_needed
 from gpudx.lab import at_sites
 from gpudx.lab.experiments import VARIANT, base
-from gpudx.lab.experiments.memory_kept import KEPT, ROOMY
+from gpudx.lab.experiments.memory_kept import KEPT, LOW, ROOMY
 from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Site, Trial, Verdict
 from gpudx.model.cause_kinds import THREADS, UNORDERED
 from gpudx.text import plural, several
 
 EDGE, TRANSFERS, SERIALISED, TURNS = "edge", "blocking-transfers", "serialised", "turns"
 HOST_MEMORY, SHARED_MEMORY = "host-memory-changed-under-copy", "host-access-during-kernel"
+ORDER_OR_TIMING, MOST_PAIRS = "order-or-timing", 3
 UNORDERED_ACCESS, REUSED_DATA = "unordered-access", "host-function-data-reused"
-WITHOUT_INSTRUMENT = (EDGE, TRANSFERS, KEPT, ROOMY)  # what their records show, plain runs have too
+WITHOUT_INSTRUMENT = (EDGE, TRANSFERS, KEPT, ROOMY, LOW)  # what their records show, plain runs have too
 SHARED = ("managed", "host", "registered")  # families of memory that host and kernels can use at once
 LEVEL = 0.01  # of a false confirmation
 MOST_PLAIN = 24  # runs without it, to see these
@@ -103,8 +104,8 @@ def _candidates(seen: Mapping[str, Observed], runnable: Collection[str], demand:
         yield TRANSFERS
         if decided(TRANSFERS, seen, demand):
             yield from _until_decided(sorted(n for n in runnable if n.startswith(TRANSFERS + VARIANT)), seen, demand)
-    if SERIALISED in runnable and not any(decided(name, seen, demand) for name in (*edges, TRANSFERS)):
-        yield SERIALISED
+    if SERIALISED in runnable and not any(decided(name, seen, demand) for name in edges):
+        yield SERIALISED  # where transfers decide, whether it is the host that comes too early
 
 
 def _until_decided(names: Sequence[str], seen: Mapping[str, Observed], demand: Demand) -> Iterator[str]:
@@ -256,7 +257,40 @@ def _transfer(seen: Mapping[str, Observed], case: Case, processes: Sequence[Fact
     if place is None or place >= len(lines):
         return None
     name = f"{TRANSFERS}{VARIANT}{place + 1}" if len(lines) > 1 else TRANSFERS
+    if not _is_of_host(facts, lines[place], seen, case):
+        return _order_or_timing(facts, lines[place], seen[name], seen[PLAIN], case)
     return _host_memory(facts, lines[place], seen[name], seen[PLAIN])
+
+
+def _is_of_host(facts: Facts, line: Transfers, seen: Mapping[str, Observed], case: Case) -> bool:
+    """Is it the host's memory that was used too early? Waiting for a transfer also keeps the commands behind it from overlapping, so where
+    any can, something else must speak for it: changed or freed memory in the record, no wait for the transfer at all, or a failure that
+    comes all the same when only launches are waited for."""
+    if not facts.happens.parallel or _first_wait(facts, line.positions[0]) is None:
+        return True
+    return any(HOST_MEMORY in finding.causes for finding in case.findings) or _is_useless(seen.get(SERIALISED, Observed(SERIALISED)))
+
+
+def _order_or_timing(facts: Facts, line: Transfers, one: Observed, plain: Observed, case: Case) -> Diagnosis:
+    """What is left to say: which pairs could be meant. Nothing is accused."""
+    cause, site = every_cause()[ORDER_OR_TIMING], facts.sites.at(line.positions[0])
+    pairs = [finding for finding in case.findings if finding.pair and finding.causes[:1] == (UNORDERED_ACCESS,)]
+    return Diagnosis(
+        cause=ORDER_OR_TIMING,
+        status="likely",
+        summary=f"The failure depends on order or timing: it is gone if {_called(site)} is complete when it returns.",
+        guilty=None,
+        victim=None,
+        evidence=(
+            Evidence(f"with the transfer complete when its call returns: {one.failed}", (site.number,)),
+            _plain(one, plain),
+            Evidence("nothing recorded shows that the program used the memory of this transfer before it waited for it", (site.number,)),
+            *(Evidence(f"not ordered: {finding.message}", finding.evidence[0].calls) for finding in pairs[:MOST_PAIRS]),
+        ),
+        refutes_if=cause.refutes_if,
+        fix=cause.fix,
+        reason="Waiting for the transfer also keeps other commands from overlapping, so it is not known which order is missing.",
+    )
 
 
 def _place(seen: Mapping[str, Observed], lines: int, demand: Demand) -> int | None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
-from gpudx.facts.other_numbers import Candidate, OtherNumbers, Passed
+from gpudx.facts.other_numbers import WHOLE, WORD, Candidate, OtherNumbers, Passed
 from gpudx.facts.set_arguments import setter
 from gpudx.investigate.observed import Observed
 from gpudx.model import Diagnosis, Evidence, Guilty
@@ -24,7 +24,7 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         return None
     passed, cause = found.passed, every_cause()[CAUSE]
     site = facts.sites.at(int(facts.launches.position[launch]), argument=passed.index)
-    given = f"argument {passed.index}" + (f" (`{passed.name}`)" if passed.name else "")
+    given = passed.full
     return Diagnosis(
         cause=CAUSE,
         status="confirmed" if found.derived else "likely",
@@ -61,5 +61,11 @@ def _text(value: float) -> str:
 def _launch(facts: Facts, passed: Passed) -> int | None:
     """The first launch of the kernel that got the number."""
     args, launches = facts.launches.arguments, facts.launches
-    rows = args.launch[(args.index == passed.index) & (args.value == np.uint64(passed.bits))]
-    return next((int(row) for row in rows if launches.compiled_name(int(row)) == passed.compiled and launches.status[row] == 0), None)
+    rows = args.launch[(args.index == passed.index) & ((args.value == np.uint64(passed.bits)) | (passed.at != WHOLE))].tolist()
+    mine = (row for row in rows if launches.compiled_name(row) == passed.compiled and launches.status[row] == 0)
+    return next((row for row in mine if passed.at == WHOLE or _has_member(facts, row, passed)), None)
+
+
+def _has_member(facts: Facts, launch: int, passed: Passed) -> bool:
+    data = next(bytes(value["bytes"]) for value in facts.launches.values(launch) if int(value["index"]) == passed.index)
+    return int.from_bytes(data[passed.at : passed.at + WORD], "little") == passed.bits

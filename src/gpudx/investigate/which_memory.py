@@ -1,9 +1,9 @@
 """A launch that faults every time, on a device that reports no address: is it freed memory, or memory past the end of a buffer?
 
-Two experiments answer that. Each removes one kind of fault: `kept` keeps freed memory, `roomy` puts room behind buffers. Two more are made
-where the launch was passed such memory: `xnack` lets devices access the host's, `peers` each other's. Exactly one of
-them must pass, twice, and the plain runs before and after must fail in the same launch. They also change what fresh memory holds, which a
-program may read by mistake: with zeros in fresh memory it must still fail.
+Two experiments answer that. Each removes one kind of fault: `kept` keeps freed memory, `roomy` puts room behind buffers. If neither helps,
+`low-roomy` puts room before them. Two more are made where the launch was passed such memory: `xnack` lets devices access the host's,
+`peers` each other's. Exactly one of them must pass, twice, and the plain runs before and after must fail in the same launch. They also
+change what fresh memory holds, which a program may read by mistake: with zeros in fresh memory it must still fail.
 
 Which buffer it is, runs with room after one buffer at a time show: exactly one of them must pass.
 """
@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from math import prod
 
 from gpudx import access
-from gpudx.access import undersized
+from gpudx.access import argument_width, byte_stride, undersized
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
-from gpudx.diagnose.explained import PAGE
 from gpudx.facts import Facts
 from gpudx.facts.allocated import Candidate, allocation_of, freed_before, missable
 from gpudx.investigate.observed import PLAIN, Observed, observed
@@ -25,32 +25,40 @@ from gpudx.investigate.ordered import Wanted
 from gpudx.investigate.prediction import TWICE
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.lab.experiments import VARIANT
-from gpudx.lab.experiments.memory_kept import HOST, KEPT, PEERS, ROOMY, STRANGE, XNACK
+from gpudx.lab.experiments.memory_kept import HOST, KEPT, LOW, PEERS, ROOMY, STRANGE, XNACK
 from gpudx.model import Case, Diagnosis, Evidence, Guilty, Investigation, Trial
 from gpudx.text import capital, plural
 
 FREED, OUTSIDE = "use-after-free", "out-of-bounds-access"
-CAUSE = {KEPT: FREED, ROOMY: OUTSIDE, XNACK: HOST, PEERS: STRANGE}
+CAUSE = {KEPT: FREED, ROOMY: OUTSIDE, LOW: OUTSIDE, XNACK: HOST, PEERS: STRANGE}
 REACHING = (XNACK, PEERS)  # make memory accessible that the record shows to be out of reach
 WHY = {
     KEPT: "whether the fault is in freed memory",
     ROOMY: "whether the fault is past the end of a buffer",
+    LOW: "whether the fault is before the start of a buffer",
     XNACK: "whether the fault is in host memory",
     PEERS: "whether the fault is in memory of another device",
 }
 AGAIN = "whether it still fails without the change"
 ZEROS = "whether it still fails with zeros in fresh memory"
-OF_SOME = " past the end of a buffer."
-WHICH_ONE = "which buffer the fault is past the end of"
+ANYWHERE = 1 << 40  # bytes past the end: how far the access was is not known
+WRONG_NUMBERS = (argument_width, byte_stride, undersized)
+OF_SOME = {ROOMY: " past the end of a buffer.", LOW: " before the start of a buffer."}
+SIDE = {ROOMY: "past the end of", LOW: "before the start of"}
+WHERE = {ROOMY: "after", LOW: "before"}
+WHICH_ONE = "which buffer the fault is outside of"
+NEGATIVE = "Look for an index that is negative, computed or read from memory (-1 for a missing entry), and skip it or guard it."
 DID = {
     KEPT: "freed memory kept",
     ROOMY: "room after every buffer",
+    LOW: "room before every buffer",
     XNACK: "HSA_XNACK=1, which lets the device access host memory",
     PEERS: "access of all devices to each other's memory",
 }
 NOT_SEEN = {
     KEPT: "the fault is not in freed memory: the program still fails when what it frees stays allocated",
     ROOMY: "the fault is not a short way past the end of a buffer: the program still fails with 1 MiB or more of room after each",
+    LOW: "the fault is not a short way before the start of a buffer: it still fails with room before each, too",
 }
 
 
@@ -60,7 +68,8 @@ def next_run(state: Investigation, runnable: Collection[str]) -> Wanted | None:
     if not _fails_always(seen[PLAIN]) or _launch(state.before) is None:
         return None
     able = [name for name in CAUSE if name in runnable]
-    untried = next((name for name in able if name not in seen), None)
+    helped = any(_passes(seen[name]) for name in able if name in seen)
+    untried = next((name for name in able if name not in seen and not (name == LOW and helped)), None)
     if untried:
         return Wanted(untried, 1, WHY[untried])
     name = _only_pass(seen)
@@ -84,24 +93,29 @@ def candidates(entries: Sequence[Diagnosis], processes: Sequence[Facts]) -> list
 
 
 def next_buffer(state: Investigation, runnable: Collection[str]) -> Wanted | None:
-    """Once it is known that the fault is past the end of some buffer: each of them by itself."""
-    if not any(_is_of_some_buffer(one) for one in state.found):
+    """Once it is known on which side of some buffer the fault is: each of them by itself."""
+    side = next((_side(one) for one in state.found if _side(one)), "")
+    if not side:
         return None
     tried = {trial.experiment for trial in state.trials}
-    one = next((name for name in sorted(runnable) if name.startswith(ROOMY + VARIANT) and name not in tried), None)
+    one = next((name for name in sorted(runnable) if name.startswith(side + VARIANT) and name not in tried), None)
     return Wanted(one, 1, WHICH_ONE) if one else None
 
 
-def _is_of_some_buffer(entry: Diagnosis) -> bool:
-    return entry.status == "confirmed" and entry.cause == OUTSIDE and entry.summary.endswith(OF_SOME) and entry.guilty is not None
+def _side(entry: Diagnosis) -> str:
+    """The experiment that showed on which side of some buffer the access was; "" for other entries."""
+    if entry.status != "confirmed" or entry.cause != OUTSIDE or entry.guilty is None:
+        return ""
+    return next((name for name, text in OF_SOME.items() if entry.summary.endswith(text)), "")
 
 
 def named(state: Investigation, trial: Trial, processes: Sequence[Facts]) -> Diagnosis | None:
     """The confirmed entry with its buffer, once each has been tried and one run passed; `trial` is the last of these runs."""
-    found = next(filter(_is_of_some_buffer, state.found), None)
-    if found is None or found.guilty is None or not trial.experiment.startswith(ROOMY + VARIANT):
+    found = next((one for one in state.found if _side(one)), None)
+    side = _side(found) if found else ""
+    if found is None or found.guilty is None or not trial.experiment.startswith(side + VARIANT):
         return None
-    mine = {one.experiment: one for one in (*state.trials, trial) if one.experiment.startswith(ROOMY + VARIANT)}
+    mine = {one.experiment: one for one in (*state.trials, trial) if one.experiment.startswith(side + VARIANT)}
     passing = [int(name.partition(VARIANT)[2]) for name, one in mine.items() if one.outcome == "passed"]
     failing = [one for one in mine.values() if one.outcome == "reproduced"]
     buffers = candidates((found,), processes)
@@ -109,44 +123,61 @@ def named(state: Investigation, trial: Trial, processes: Sequence[Facts]) -> Dia
         return None
     facts, buffer = buffers[passing[0] - 1]
     others = "another one" if len(failing) == 1 else f"each of {len(failing)} others"
-    still = f"; with room after {others} alone it still fails" if failing else ""
-    seen = Evidence(f"with room after {facts.memory.describe(buffer.object)} alone it does not fail{still}")
-    return _with_buffer(replace(found, evidence=(seen, *found.evidence)), found.guilty, facts, buffer)
+    still = f"; with room {WHERE[side]} {others} alone it still fails" if failing else ""
+    seen = Evidence(f"with room {WHERE[side]} {facts.memory.describe(buffer.object)} alone it does not fail{still}")
+    return _with_buffer(replace(found, evidence=(seen, *found.evidence)), found.guilty, facts, buffer, side)
 
 
-def _with_buffer(entry: Diagnosis, guilty: Guilty, facts: Facts, buffer: Candidate) -> Diagnosis:
+def _with_buffer(entry: Diagnosis, guilty: Guilty, facts: Facts, buffer: Candidate, side: str) -> Diagnosis:
     memory = allocation_of(facts, buffer.object)
     made = f", allocated at {memory.made.source.rpartition('/')[2]}" if memory and memory.made and memory.made.source else ""
     passed = f", its argument {buffer.argument}" if buffer.argument is not None else ""
+    did = entry.summary.removesuffix(OF_SOME[side])
     shown = replace(
         entry,
-        summary=f"{entry.summary.removesuffix(OF_SOME)} past the end of {facts.memory.describe(buffer.object)}{made}{passed}.",
+        summary=f"{did} {SIDE[side]} {facts.memory.describe(buffer.object)}{made}{passed}.",
         guilty=replace(guilty, argument=buffer.argument, allocation=memory),
     )
-    reason = _too_small(guilty, facts, buffer)
+    reason = _wrong_number(guilty, facts, buffer) if side == ROOMY else None
     if reason is None:
-        return shown
+        return replace(shown, evidence=(shown.evidence[0], *_fewer_than_blocks(guilty, facts, buffer, side), *shown.evidence[1:]))
     cause = every_cause()[reason.cause]
     return replace(
         shown,
         cause=cause.id,
-        summary=f"{entry.summary.removesuffix(OF_SOME)}: {reason.text}.",
+        summary=f"{did}: {reason.text}.",
         evidence=(shown.evidence[0], *reason.evidence, *shown.evidence[1:]),
         refutes_if=cause.refutes_if,
-        fix=cause.fix,
+        fix=reason.steps or cause.fix,
         root=reason.root or shown.root,
     )
 
 
-def _too_small(guilty: Guilty, facts: Facts, buffer: Candidate) -> access.Reason | None:
-    """That the buffer was allocated for other numbers than the launch was passed. Where past its end the access was is not known."""
+def _fewer_than_blocks(guilty: Guilty, facts: Facts, buffer: Candidate, side: str) -> list[Evidence]:
+    """Of memory with fewer elements than the launch has blocks, which often write one each."""
+    row = facts.launches.at_position((guilty.number or 0) - 1)
+    info = facts.launches.info(row) if row is not None else None
+    declared = info.args.get(buffer.argument) if info and buffer.argument is not None else None
+    if row is None or side != ROOMY or declared is None or not declared.element:
+        return []
+    (grid, block), size = facts.launches.grid(row), int(facts.objects.table["size"][buffer.object])
+    held, blocks = size // declared.element, prod(grid)
+    if not 1 < held < blocks:
+        return []
+    room = f"{held:,} elements of {declared.element} bytes"
+    return [Evidence(f"it has room for {room}; the launch has {blocks:,} blocks of {prod(block):,} threads")]
+
+
+def _wrong_number(guilty: Guilty, facts: Facts, buffer: Candidate) -> access.Reason | None:
+    """That the launch was passed another number than the buffer was allocated for. Where past its end the access was is not known."""
     launch = facts.launches.at_position((guilty.number or 0) - 1)
     if launch is None or buffer.argument is None:
         return None
     table = facts.objects.table
     end = int(table["handle"][buffer.object]) + int(table["size"][buffer.object])
-    reason = undersized.explain(access.Question(facts, launch, end, within=PAGE))
-    return reason if reason is not None and reason.object == buffer.object else None
+    question = access.Question(facts, launch, end, within=ANYWHERE)
+    reasons = (rule.explain(question) for rule in WRONG_NUMBERS)
+    return next((reason for reason in reasons if reason is not None and reason.object == buffer.object), None)
 
 
 def entry(state: Investigation, trial: Trial, case: Case, processes: Sequence[Facts]) -> Diagnosis | None:
@@ -225,8 +256,9 @@ def _suspect(entries: Sequence[Diagnosis], name: str) -> Diagnosis | None:
     cause = every_cause()[CAUSE[name]]
     kernel = first.guilty.kernel or "A kernel"
     where = f"Launch {first.guilty.launch:,} of kernel {kernel}" if first.guilty.launch else f"The graph of call {first.guilty.number}"
-    did = "accessed memory that had been freed." if name == KEPT else f"accessed memory{OF_SOME}"
-    return replace(first, cause=cause.id, summary=f"{where} {did}", refutes_if=cause.refutes_if, fix=cause.fix)
+    did = "accessed memory that had been freed." if name == KEPT else f"accessed memory{OF_SOME[name]}"
+    fix = (NEGATIVE,) if name == LOW else cause.fix
+    return replace(first, cause=cause.id, summary=f"{where} {did}", refutes_if=cause.refutes_if, fix=fix)
 
 
 def _is_freed(entry: Diagnosis) -> bool:

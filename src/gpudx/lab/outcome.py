@@ -100,10 +100,10 @@ def _ended(run: RunResult, fault_address: str | None) -> Outcome:
         return Outcome("signal", text, None, run.signal, fault_address, run.duration_s)
     if code:
         return Outcome("exit", f"The program exited with status {code} {after}.", code, duration_s=run.duration_s)
-    if run.wrong:
-        return Outcome(
-            "exit", f"The program exited with status 0 {after}, but {run.wrong}.", 0, duration_s=run.duration_s
-        )
+    wrong = run.wrong or (f'it printed "{run.complaint}"' if run.complaint else "")
+    if wrong:
+        text = f"The program exited with status 0 {after}, but {wrong}."
+        return Outcome("exit", text, 0, duration_s=run.duration_s, complaint=run.complaint)
     return Outcome("passed", f"The program ended normally {after}.", 0, duration_s=run.duration_s)
 
 

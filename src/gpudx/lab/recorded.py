@@ -70,6 +70,7 @@ class RunResult:
     ranks: dict[int, str] = field(default_factory=dict)  # by process: its number, where a launcher gave it one
     opened: tuple[str, ...] = ()  # files with a model's name that were seen open
     wrong: str = ""  # why the user calls its result wrong, though it exited with 0
+    complaint: str = ""  # the line in which the program itself does, if the user does not judge
     interrupted: bool = False  # somebody wanted to end it, or gpudx: how it ended says nothing about the program
     ended_early: bool = False  # after a tool had reported its faults (How.faults_suffice): not a hang
     errors_at: int = 0  # where in How.output begins what it wrote to stderr

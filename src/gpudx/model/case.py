@@ -42,6 +42,7 @@ class Outcome:
     fault_address: str | None = None
     duration_s: float = 0.0
     said: str = field(default="", metadata=LATER)  # its last complaint, else its last line, where gpudx kept its output
+    complaint: str = field(default="", metadata=LATER)  # the line that makes it a failure, of a program that exits with 0
 
     @property
     def failed(self) -> bool:

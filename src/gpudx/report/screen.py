@@ -106,7 +106,9 @@ class Room:
         yield (room := replace(room, around=1))
         yield (room := replace(room, facts=2))
         yield (room := replace(room, steps=1))
-        yield replace(room, around=0, facts=1)
+        yield (room := replace(room, around=0, facts=3))
+        yield (room := replace(room, facts=2))
+        yield replace(room, facts=1)
 
 
 class Writer:
@@ -307,7 +309,9 @@ def _sentences(text: str, writer: Writer, most: int = MOST_SENTENCE_LINES) -> li
 
 
 def _code(place: SourceLine, writer: Writer, around: int) -> list[str]:
-    inside = f"in {clean(without_arguments(place.function))}" if place.function and place.function != MODULE else ""
+    file = place.place.rpartition(":")[0]
+    function = place.function.replace(f"launched at {file}:", "launched at line ")
+    inside = f"in {clean(without_arguments(function))}" if function and function != MODULE else ""
     whole = (*writer.paths, inside.partition(",")[0])
     lines = wrapped(f"{writer.near(full(place.place))} {inside}", writer.width, INDENT, whole=whole)
     chosen = place.around(around)
@@ -530,7 +534,7 @@ def _after_investigation(case: Case, state: Investigation) -> str:
     asked = state.asked
     if state.stopped == "no fault found" and not asked.judges:
         words = shlex.join(["gpudx", "investigate", "--expect", "TEXT", "--", *_program(case)])
-        return f"{words}   # TEXT: what a correct run prints"
+        return f"{words}   # TEXT: what a correct run prints; or --check CMD"
     if _best(case) is None and case.outcome.failed and calls_made(case):
         words = shlex.join(["gpudx", "run", "--keep", "all", "--case", "bad", "--", *_program(case)])
         return f"{words}   # then --case good with an input that works, and gpudx diff good bad"
@@ -572,7 +576,13 @@ PICTURE = "   picture: gpudx report --open"
 
 
 def _foot(case: Case, writer: Writer) -> list[str]:
-    return [*writer.dimmed(coverage(case)), *_more(case, writer, PICTURE)]
+    return [*_own_words(case, writer), *writer.dimmed(coverage(case)), *_more(case, writer, PICTURE)]
+
+
+def _own_words(case: Case, writer: Writer) -> list[str]:
+    """Of a program that exits with 0: the line that counts as its failure, and how to say it otherwise."""
+    line = case.outcome.complaint
+    return writer.wrapped(f'taken as the failure: "{line}"; --check CMD decides by a command instead') if line else []
 
 
 def _more(case: Case, writer: Writer, picture: str) -> list[str]:

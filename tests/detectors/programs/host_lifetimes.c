@@ -78,15 +78,22 @@ static int too_small(void)
     return finish();
 }
 
-/* The host writes to what a kernel reads: before the kernel is known to be complete, or after. */
+/* The host writes to what a kernel reads: before the kernel is known to be complete, after, or in a map that began before the launch. */
 static int changed(void)
 {
     float *host = pages(BYTES), *result = pages(BYTES);
     cl_mem in = buffer_on(host), out = buffer_on(result);
+    void *mapped = NULL;
+    cl_int status = CL_SUCCESS;
+    if (is("changed while mapped"))
+        mapped = clEnqueueMapBuffer(queue, in, CL_TRUE, CL_MAP_WRITE, 0, BYTES, 0, NULL, NULL, &status);
+    check(status, "clEnqueueMapBuffer");
     copy_launched(in, out);
     if (is("changed late"))
         check(clFinish(queue), "clFinish");
-    if (!is("only the kernel writes"))
+    if (is("changed while mapped"))
+        check(clEnqueueUnmapMemObject(queue, in, (host[0] = 99, mapped), 0, NULL, NULL), "clEnqueueUnmapMemObject");
+    else if (!is("only the kernel writes"))
         host[0] = 99;
     check(clFinish(queue), "clFinish");
     host[1] = 98;

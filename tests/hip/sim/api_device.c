@@ -36,6 +36,9 @@ API const char *hipGetErrorString(hipError_t error)
     case hipErrorNoDevice: return "no ROCm-capable device is detected";
     case hipErrorInvalidDevice: return "invalid device ordinal";
     case hipErrorIllegalAddress: return "an illegal memory access was encountered";
+    case hipErrorLaunchFailure: return "unspecified launch failure";
+    case hipErrorHostMemoryAlreadyRegistered: return "part or all of the requested memory range is already mapped";
+    case hipErrorPeerAccessAlreadyEnabled: return "peer access is already enabled";
     default: return "unknown error";
     }
 }
@@ -148,14 +151,13 @@ API hipError_t hipDeviceEnablePeerAccess(int peer, unsigned int flags)
 {
     if (!is_device(peer) || flags)
         return sim_return(hipErrorInvalidValue);
-    sim_allow_peer(sim_device, peer);
-    return sim_return(hipSuccess);
+    return sim_return(sim_allow_peer(sim_device, peer) ? hipSuccess : hipErrorPeerAccessAlreadyEnabled);
 }
 
 /* ---- device code ---- */
 
-struct fat { bool fits; };
-struct registered { const void *host; char *name; struct registered *next; bool fits; };
+struct fat { const void *image; bool fits; };
+struct registered { const void *host; char *name; struct registered *next; bool fits; unsigned most_threads; };
 struct ihipModuleSymbol_t { char name[1]; };
 struct ihipModule_t { int unused; };
 static struct registered *kernels;
@@ -163,6 +165,7 @@ static struct registered *kernels;
 API void **__hipRegisterFatBinary(const void *data)
 {
     struct fat *fat = calloc(1, sizeof *fat);
+    fat->image = data;
     fat->fits = sim_has_code(data);
     return (void **)fat;
 }
@@ -177,7 +180,8 @@ API void __hipRegisterFunction(void **modules, const void *host, char *name, con
 {
     (void)name, (void)limit, (void)thread, (void)block_id, (void)block, (void)grid, (void)wavefront;
     struct registered *one = malloc(sizeof *one);
-    *one = (struct registered){ host, strdup(device_name), kernels, ((struct fat *)modules)->fits };
+    const struct fat *fat = (const struct fat *)modules;
+    *one = (struct registered){ host, strdup(device_name), kernels, fat->fits, fat->fits ? sim_most_threads(fat->image, device_name) : 0 };
     kernels = one;
 }
 
@@ -193,6 +197,14 @@ const char *sim_name_of(const void *host)
         if (one->host == host)
             return one->fits ? one->name : NULL;
     return NULL;
+}
+
+static unsigned most_threads(const void *host)
+{
+    for (const struct registered *one = kernels; one; one = one->next)
+        if (one->host == host)
+            return one->most_threads;
+    return 0;
 }
 
 API hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
@@ -269,6 +281,14 @@ static bool too_large(uint64_t blocks, uint64_t threads)
     return blocks * threads >= (uint64_t)1 << 32;  /* HIP programming manual: work-items of a dimension */
 }
 
+/* clr, hip_module.cpp, ihipLaunchKernel_validate: more threads than the kernel was compiled for are another error than more than the
+ * device has. */
+static bool in_bounds(const void *kernel, dim3 block)
+{
+    unsigned most = kernel ? most_threads(kernel) : 0;
+    return !most || (uint64_t)block.x * block.y * block.z <= most;
+}
+
 static bool is_valid(dim3 grid, dim3 block, size_t shared)
 {
     uint64_t threads = (uint64_t)block.x * block.y * block.z;
@@ -292,6 +312,8 @@ static hipError_t launch(const void *kernel, const char *name, dim3 grid, dim3 b
         return sim_return(hipErrorInvalidConfiguration);
     if (noop)
         return sim_return(hipSuccess);
+    if (!in_bounds(kernel, block))
+        return sim_return(hipErrorLaunchFailure);
     struct sim_launch one = { .function = kernel, .name = name, .grid = grid, .block = block, .device = sim_stream_device(stream) };
     if (!sim_prepare(&one, name, params, extra))
         one.code = NULL;

@@ -69,7 +69,7 @@ API hipError_t hipMalloc3D(hipPitchedPtr *result, hipExtent extent)
 static hipError_t release(void *address)
 {
     sim_wait_all(sim_device);
-    return sim_return(!address || sim_release(address) ? hipSuccess : hipErrorInvalidValue);
+    return sim_return(!address || (sim_retire(address) && sim_release(address)) ? hipSuccess : hipErrorInvalidValue);
 }
 
 API hipError_t hipFree(void *address)
@@ -90,9 +90,9 @@ API hipError_t hipFreeHost(void *address)
 API hipError_t hipHostRegister(void *host, size_t bytes, unsigned int flags)
 {
     (void)flags;
-    if (host && bytes)
-        sim_register(host, bytes);
-    return sim_return(host && bytes ? hipSuccess : hipErrorInvalidValue);
+    if (!host || !bytes)
+        return sim_return(hipErrorInvalidValue);
+    return sim_return(sim_register(host, bytes) ? hipSuccess : hipErrorHostMemoryAlreadyRegistered);
 }
 
 API hipError_t hipHostGetDevicePointer(void **device, void *host, unsigned int flags)

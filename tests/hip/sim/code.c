@@ -24,26 +24,61 @@ static bool names_it(const char *text, size_t bytes)
     return found && (behind >= bytes || !text[behind] || text[behind] == ':' || text[behind] < '0');
 }
 
-static bool in_bundle(const char *at)
+/* The place of an entry's code in the bundle, and how long it is. */
+struct entry { uint64_t offset, bytes, name_bytes; };
+
+static bool in_bundle(const char *bundle, struct entry *entry)
 {
-    uint64_t count, entry[3];
-    memcpy(&count, at + strlen(magic), sizeof count);
-    at += strlen(magic) + sizeof count;
-    for (uint64_t i = 0; i < count && i < ENTRIES; i++, at += sizeof entry + entry[2]) {
-        memcpy(entry, at, sizeof entry);
-        if (entry[2] > NAME)
+    const char *at = bundle + strlen(magic);
+    uint64_t count;
+    memcpy(&count, at, sizeof count);
+    at += sizeof count;
+    for (uint64_t i = 0; i < count && i < ENTRIES; i++, at += sizeof *entry + entry->name_bytes) {
+        memcpy(entry, at, sizeof *entry);
+        if (entry->name_bytes > NAME)
             return false;
-        if (names_it(at + sizeof entry, entry[2]) || memmem(at + sizeof entry, entry[2], "-spirv", 6))
+        if (names_it(at + sizeof *entry, entry->name_bytes) || memmem(at + sizeof *entry, entry->name_bytes, "-spirv", 6))
             return true;
     }
     return false;
 }
 
-bool sim_has_code(const void *image)
+static const char *unwrapped(const void *image)
 {
     const struct { uint32_t magic, version; const char *binary; } *wrapper = image;
-    const char *at = wrapper->magic == WRAPPER ? wrapper->binary : image;
+    return wrapper->magic == WRAPPER ? wrapper->binary : image;
+}
+
+bool sim_has_code(const void *image)
+{
+    const char *at = unwrapped(image);
+    struct entry entry;
     if (!memcmp(at, magic, strlen(magic)))
-        return in_bundle(at);
+        return in_bundle(at, &entry);
     return memcmp(at, "\177ELF", 4) || names_it(at, LOOKED_THROUGH);
+}
+
+/* A whole number of msgpack; 0: anything else. */
+static unsigned number(const unsigned char *at)
+{
+    return *at < 0x80 ? *at : *at == 0xcc ? at[1] : *at == 0xcd ? at[1] << 8 | at[2] : 0;
+}
+
+/* ".max_flat_workgroup_size" of a kernel in its metadata (AMDGPUUsage, "Code Object V4 Metadata"), whose keys are sorted: ".name" is next. */
+unsigned sim_most_threads(const void *image, const char *name)
+{
+    static const char key[] = ".max_flat_workgroup_size", next[] = "\xa5.name";
+    const char *at = unwrapped(image), *end;
+    struct entry entry;
+    if (memcmp(at, magic, strlen(magic)) || !in_bundle(at, &entry))
+        return 0;
+    at += entry.offset, end = at + entry.bytes;
+    while ((at = memmem(at, end - at, key, strlen(key)))) {
+        const char *value = at += strlen(key), *named = memmem(at, end - at < 9 ? end - at : 9, next, strlen(next));
+        const char *found = named ? memmem(named, end - named < LOOKED_THROUGH ? end - named : LOOKED_THROUGH, name, strlen(name)) : NULL;
+        size_t head = found ? (size_t)(found - named) - strlen(next) : 0;
+        if (head && head <= 3)  /* what says how long the text is */
+            return number((const unsigned char *)value);
+    }
+    return 0;
 }

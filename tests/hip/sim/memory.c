@@ -9,7 +9,7 @@ enum { PAGE = 4096, MOST = 65536 };
 static const size_t range_bytes = (size_t)1 << 38;
 
 /* `granted`: of mapped memory, a bit for each device that may access it; 0: memory of hipMalloc and its like. */
-static struct { uintptr_t base; size_t size; int device; unsigned granted; bool live, mapped; } blocks[MOST];
+static struct { uintptr_t base; size_t size; int device; unsigned granted; bool live, mapped, retired; } blocks[MOST];
 static int count;
 static uintptr_t next, end;
 static bool peers[SIM_DEVICES][SIM_DEVICES];
@@ -70,7 +70,7 @@ static bool release(const void *address, bool mapped)
         found = blocks[i].live && blocks[i].base == (uintptr_t)address && blocks[i].mapped == mapped;
         if (!found)
             continue;
-        blocks[i].live = false;
+        blocks[i].live = blocks[i].retired = false;
         madvise((void *)blocks[i].base, whole_pages(blocks[i].size), MADV_DONTNEED);
         mprotect((void *)blocks[i].base, whole_pages(blocks[i].size), PROT_NONE);
     }
@@ -83,12 +83,27 @@ bool sim_release(const void *address)
     return release(address, false);
 }
 
+bool sim_retire(const void *address)
+{
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < count && !found; i++) {
+        found = blocks[i].live && !blocks[i].mapped && !blocks[i].retired && blocks[i].base == (uintptr_t)address;
+        blocks[i].retired |= found;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 void sim_revive(const void *address)
 {
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < count; i++)
-        if (!blocks[i].live && blocks[i].base == (uintptr_t)address && !blocks[i].mapped)
-            blocks[i].live = !mprotect((void *)blocks[i].base, whole_pages(blocks[i].size), PROT_READ | PROT_WRITE);
+    for (int i = 0; i < count; i++) {
+        if (blocks[i].base != (uintptr_t)address || blocks[i].mapped)
+            continue;
+        blocks[i].live = blocks[i].live || !mprotect((void *)blocks[i].base, whole_pages(blocks[i].size), PROT_READ | PROT_WRITE);
+        blocks[i].retired = false;
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -97,16 +112,21 @@ void sim_revive(const void *address)
 enum { REGISTERED = 1024 };
 static struct { uintptr_t base; size_t size; } registered[REGISTERED];
 
-void sim_register(const void *host, size_t bytes)
+bool sim_register(const void *host, size_t bytes)
 {
+    int place = -1;
+    bool free = true;
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < REGISTERED; i++)
-        if (!registered[i].size) {
-            registered[i].base = (uintptr_t)host;
-            registered[i].size = bytes;
-            break;
-        }
+    for (int i = 0; i < REGISTERED && free; i++) {
+        place = place < 0 && !registered[i].size ? i : place;
+        free = !registered[i].size || (uintptr_t)host >= registered[i].base + registered[i].size || (uintptr_t)host + bytes <= registered[i].base;
+    }
+    if (free && place >= 0) {
+        registered[place].base = (uintptr_t)host;
+        registered[place].size = bytes;
+    }
     pthread_mutex_unlock(&lock);
+    return free;
 }
 
 bool sim_unregister(const void *host)
@@ -201,9 +221,11 @@ bool sim_find(const void *address, uintptr_t *base, size_t *size, int *device)
     return found >= 0;
 }
 
-void sim_allow_peer(int device, int peer)
+bool sim_allow_peer(int device, int peer)
 {
+    bool before = peers[device][peer];
     peers[device][peer] = true;
+    return !before;
 }
 
 /* Memory of another device is out of reach unless that was allowed, as on hardware without it. Memory that belongs to no

@@ -25,6 +25,7 @@ static void *take(struct ihipMemPoolHandle_t *pool, size_t bytes, hipStream_t st
             continue;
         void *address = pool->kept[i].address;
         pool->kept[i].address = NULL;
+        sim_revive(address);
         return address;
     }
     return NULL;
@@ -101,10 +102,7 @@ static void end_of(void *address)
 API hipError_t hipFreeAsync(void *address, hipStream_t stream)
 {
     hipStream_t meant = sim_stream(stream, false);
-    uintptr_t base;
-    size_t size;
-    int device;
-    if (!sim_find(address, &base, &size, &device) || base != (uintptr_t)address)
+    if (!sim_retire(address))
         return sim_return(hipErrorInvalidValue);
     pthread_mutex_lock(&lock);
     bool kept = pools_keep() && keep(address, meant);

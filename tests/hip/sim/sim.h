@@ -55,15 +55,16 @@ int sim_serial(const char *variable);              /* of these, what is asked fo
 /* ---- memory.c ---- */
 void *sim_allocate(size_t bytes, int device);      /* NULL: no room */
 bool sim_release(const void *address);             /* false: not the start of live memory */
-void sim_revive(const void *address);              /* memory that was freed is there again */
-void sim_register(const void *host, size_t bytes); /* host memory that devices may access from now on */
+bool sim_retire(const void *address);              /* what will be released; false: not the start of live memory, or retired before */
+void sim_revive(const void *address);              /* memory that was freed or retired is there again */
+bool sim_register(const void *host, size_t bytes); /* host memory that devices may access from now on; false: some of it may already */
 bool sim_unregister(const void *host);
 bool sim_find(const void *address, uintptr_t *base, size_t *size, int *device);
 void *sim_reserve(size_t bytes);                   /* addresses without memory; NULL: no room */
 bool sim_map(void *address, size_t bytes, int device);  /* memory, which nobody may access yet */
 bool sim_grant(void *address, size_t bytes, int device);
 bool sim_unmap(void *address, size_t bytes);
-void sim_allow_peer(int device, int peer);
+bool sim_allow_peer(int device, int peer);         /* false: it was allowed before */
 bool sim_may_access(int device, const void *address);
 
 /* ---- faults.c ---- */
@@ -102,6 +103,7 @@ const char *sim_name_of(const void *host);         /* of a kernel; NULL: none */
 /* ---- code.c ---- */
 const char *sim_architecture(void);
 bool sim_has_code(const void *image);              /* for the devices, in a fat binary or a code object */
+unsigned sim_most_threads(const void *image, const char *name);  /* in a block of that kernel of a fat binary; 0: not known */
 
 /* ---- kernels.c ---- */
 struct sim_argument { uint16_t at, size; bool floating, pointer; };

@@ -51,11 +51,15 @@ bool sim_engine(void)
     return on != 0;
 }
 
+/* clr, hip_internal.hpp, HIP_RETURN: once, each call set the error that hipGetLastError returns, and a success cleared it; since HIP 7 an error
+ * stays until it is asked for, as in CUDA. */
 hipError_t sim_return(hipError_t status)
 {
     int fault = atomic_load(&sim_fault);
-    last = fault ? (hipError_t)fault : status;
-    return last;
+    status = fault ? (hipError_t)fault : status;
+    if (SIM_HIP < 7 || (status != hipSuccess && status != hipErrorNotReady))
+        last = status;
+    return status;
 }
 
 hipError_t sim_peek(void)

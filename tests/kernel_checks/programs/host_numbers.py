@@ -44,6 +44,39 @@ def bare() -> None:
     queue.finish()
 
 
+TURN = """
+__kernel void turn(__global const float *in, __global float *out, int n) {
+  out[(get_group_id(0) * TILE + get_local_id(1)) * n + get_group_id(1) * TILE + get_local_id(0)] = in[0];
+}
+"""
+PART = """
+#ifndef PART
+#define PART 64
+#endif
+__kernel void sums(__global float *out) {
+  __local float part[PART];
+  part[get_local_id(0)] = 1;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out[get_global_id(0)] = part[PART - 1];
+}
+"""
+
+
+def cached(how: str) -> None:
+    """A program for groups of 16, then groups of 8: with that program, or with one for them. And an option of another name."""
+    context = cl.create_some_context(interactive=False)
+    queue = cl.CommandQueue(context)
+    data = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.ones(64 * 64, np.float32))
+    program = cl.Program(context, TURN).build(["-DTILE=16"])
+    out = cl.Buffer(context, cl.mem_flags.READ_WRITE, 64 * 64 * 4)
+    program.turn(queue, (64, 64), (16, 16), data, out, np.int32(64))
+    other = cl.Program(context, TURN).build(["-DTILE=8"]) if how == "built" else program
+    other.turn(queue, (64, 64), (8, 8), data, out, np.int32(64))
+    sums = cl.Program(context, PART).build(["-DPART=128" if how == "built" else "-DPARTS=128"])
+    sums.sums(queue, (256,), (128,), out)
+    queue.finish()
+
+
 def main(how: str) -> None:
     context = cl.create_some_context(interactive=False)
     queue = cl.CommandQueue(context)
@@ -63,4 +96,7 @@ def main(how: str) -> None:
     queue.finish()
 
 
-bare() if sys.argv[1] == "bare" else main(sys.argv[1])
+if sys.argv[1] in ("cached", "built"):
+    cached(sys.argv[1])
+else:
+    bare() if sys.argv[1] == "bare" else main(sys.argv[1])

@@ -20,10 +20,14 @@ __all__ = [
     "LAUNCHES_TELL_THEIR_OWN",
     "ORDINARY",
     "REFUSED",
+    "REFUSES_LARGE_LAUNCHES",
 ]
 
 # Those that hipError_t has too.
 DEVICE_ERRORS = {code: OF_CUDA[code] for code in (214, 700, 702, 710, 719)}
+# A launch with more threads in a block than its kernel was compiled for is refused with hipErrorLaunchFailure, and nothing ran (clr,
+# hip_module.cpp, ihipLaunchKernel_validate).
+REFUSES_LARGE_LAUNCHES = {719: "more threads in a block than the kernel was compiled for"}
 # A launch looks at the device's state when it returns; with HIP_LAUNCH_BLOCKING or AMD_SERIALIZE_KERNEL it has ended then.
 LAUNCHES_TELL_THEIR_OWN = True
 # Contexts are devices here, and no documentation says that a call in one of them reports only that device's faults.

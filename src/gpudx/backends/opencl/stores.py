@@ -21,6 +21,8 @@ COMPUTING = frozenset("+ - * / < > <= >= += -= *= /=".split())
 FUNCTIONS = frozenset(
     "clamp cos exp exp2 fabs fma fmax fmin fmod log log2 mad mix pow powr rsqrt sin smoothstep sqrt step tanh".split()
 )
+DECIDING = frozenset(("if", "for", "while", "switch"))
+WORD = re.compile(r"[A-Za-z_]\w*")
 OF_BITS = frozenset("& | ^ ~ << >> % &= |= ^= %= <<= >>=".split())
 
 
@@ -69,20 +71,82 @@ def _caller(body: list[str], at: int) -> str:
 
 
 def only_stored(source: str, kernel: str, parameter: str) -> bool:
-    """True: this number is only ever a value that is stored, as in `name[index] = number;`, and never says where the kernel works."""
+    """True: the kernel only computes values with this number, also in variables, and never says by it where it works or how often."""
     body = _body_without_macros(source, kernel, parameter)
-    return body is not None and all(_is_stored(body, at) for at, token in enumerate(body) if token == parameter)
+    return body is not None and _follows_only_values(body, parameter)
 
 
-def _is_stored(body: list[str], at: int) -> bool:
-    """Is it on the right side of a statement that assigns to an element, and no part of an index or a condition?"""
-    begin = max((i for i in range(at) if body[i] in (";", "{", "}")), default=-1) + 1
-    end = next((i for i in range(at, len(body)) if body[i] == ";"), len(body))
-    statement, place = body[begin:end], at - begin
-    if len(statement) < 2 or statement[1] != "[" or "?" in statement or "(" in statement[:1]:
-        return False
-    assigned = _closing(statement, 1, "[", "]") + 1
-    return assigned < place and statement[assigned] in ASSIGNING and "[" not in statement[assigned:]
+def _follows_only_values(body: list[str], parameter: str) -> bool:
+    """Is every word that holds the number, or something computed from it, a value: in no index, condition, address or call of a function
+    of the program's own?"""
+    parts, held, known = _parts(body), {parameter}, set[str]()
+    while held != known:
+        known = set(held)
+        for part in parts:
+            found = _taken_by(part, known) if known & set(part) else set[str]()
+            if found is None:
+                return False
+            held |= found
+    return True
+
+
+def _parts(body: list[str]) -> list[list[str]]:
+    """Statements, each declarator and each condition by itself. A condition begins with the word before it."""
+    parts: list[list[str]] = [[]]
+    depth, at = 0, 0
+    while at < len(body):
+        token = body[at]
+        if token in DECIDING and body[at + 1 : at + 2] == ["("]:
+            end = _closing(body, at + 1, "(", ")")
+            parts += [body[at : end + 1], []]
+            at = end + 1
+            continue
+        depth += (token in "([") - (token in ")]")
+        if token in (";", "{", "}", "else", "do") or (token == "," and not depth):
+            parts.append([])
+        else:
+            parts[-1].append(token)
+        at += 1
+    return parts
+
+
+def _taken_by(part: list[str], held: set[str]) -> set[str] | None:
+    """The names that hold a value that is computed from these after a statement; None where they may say where or how often."""
+    if part[0] in DECIDING or {"?", "return"} & set(part):
+        return None
+    if any(_may_say_where(part, at) for at, word in enumerate(part) if word in held):
+        return None
+    assigned = next((at for at, word in enumerate(part) if word in ASSIGNING), None)
+    if assigned is None or part[assigned] in ("++", "--"):
+        return set() if assigned is not None else None
+    target, values = part[:assigned], part[assigned + 1 :]
+    if not held & set(values):
+        return set()
+    name = target[target.index("[") - 1] if "[" in target else target[-3] if target[-2:-1] == ["."] else target[-1]
+    pointed = "*" in target or "&" in target or "->" in target or set(values) & (ASSIGNING - {"++", "--"})
+    return {name} if not pointed and WORD.fullmatch(name) else None
+
+
+def _may_say_where(part: list[str], at: int) -> bool:
+    """Is this word inside brackets, an address, or passed to a function that only the program knows?"""
+    opened: list[int] = []
+    for place, token in enumerate(part[:at]):
+        if token in "([":
+            opened.append(place)
+        elif token in ")]" and opened:
+            opened.pop()
+    if any(part[place] == "[" for place in opened):
+        return True
+    called = [part[place - 1] for place in opened if place and part[place] == "(" and WORD.fullmatch(part[place - 1])]
+    before = part[at - 2] if at > 1 else ""
+    operand = WORD.fullmatch(before) is not None or before[:1].isdigit() or before in (")", "]")
+    addressed = at > 0 and part[at - 1] == "&" and not operand
+    return addressed or not all(_is_of_values(one) for one in called)
+
+
+def _is_of_values(function: str) -> bool:
+    name = function.removeprefix("native_").removeprefix("half_")
+    return name in FUNCTIONS or name.startswith(("convert_", "as_"))
 
 
 def _may_store(directive: str) -> bool:

@@ -16,8 +16,8 @@ _PREFIXES = re.compile(
     | \#\#\[\w+\] | ::(?:error|warning|notice)[^:\n]{0,200}::         # GitHub
     | [\w.-]{1,60}\s*\|\s                                             # docker compose
     | [A-Z][a-z]{2}\s+\d{1,2}\ \d\d:\d\d:\d\d(?:\.\d+)?\ [\w.-]{1,64}\ [\w./-]{1,64}(?:\[\d+\])?:\s  # journald, syslog
-    | \[\d+,\d+\]<std(?:err|out)>:\s?                                 # mpirun
-    | \[rank\d+\]:\s?                                                 # torchrun
+    | \[\d+(?:,\d+)?\]<std(?:err|out)>:\s?                            # mpirun, Horovod
+    | \[(?:rank|default)\d+\]:\s?                                     # torchrun
     | \([\w\ ]{1,40}(?:rank=\d+\ )?pid=\d+[^)]{0,60}\)\s              # workers of ray and others
     """,
     re.VERBOSE,

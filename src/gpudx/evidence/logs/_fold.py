@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -29,6 +29,7 @@ class Told:
     event: Event
     count: int = 1
     last: int = 0  # line
+    ranks: tuple[str, ...] = ()  # that tell of it, in order
 
 
 @dataclass(frozen=True)
@@ -47,17 +48,27 @@ class Log:
     system: str = ""  # "linux", "windows", "android", "macos", where the log shows it
 
 
-def read_log(name: str, chunks: Iterable[bytes]) -> Log:
-    """The events of a log, one entry per site, in order of their first lines."""
+def read_log(name: str, chunks: Iterable[bytes], found: Callable[[Callable[[], Log]], None] | None = None) -> Log:
+    """The events of a log, one entry per site, in order of their first lines. `found` is called for each new site, with what gives the
+    log as far as it is known: for logs that are still being written."""
     scan, sites, left_out = Scan(), dict[Site, Told](), 0
     for event in scan.events(chunks):
         known = sites.get(event.site)
         if known is not None:
             known.count, known.last = known.count + 1, event.line
+            known.ranks = _once((*known.ranks, *_rank(event)))
         elif len(sites) < MOST_SITES:
-            sites[event.site] = Told(event, last=event.line)
+            sites[event.site] = Told(event, last=event.line, ranks=_rank(event))
+            if found is not None:
+                found(lambda: _log(name, scan, sites, 0))
         else:
             left_out += 1
+    return _log(name, scan, sites, left_out)
+
+
+def _log(name: str, scan: Scan, sites: dict[Site, Told], left_out: int) -> Log:
+    """What is known when so much has been read."""
+    sites = {site: replace(one) for site, one in sites.items()}
     for site, more in scan.repeats.items():
         if site in sites:
             sites[site].count += sum(count for count, _ in more)
@@ -78,6 +89,10 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
         _once(scan.all("commands")),
         next(iter(scan.all("systems")), ""),
     )
+
+
+def _rank(event: Event) -> tuple[str, ...]:
+    return tuple(value for name, value in event.context if name == "rank")
 
 
 def _said_again(told: list[Told]) -> list[Told]:
@@ -117,12 +132,23 @@ def _compiled(told: list[Told]) -> list[Told]:
     found: list[Told] = []
     leads: set[int] = set()
     for one in told:
-        near = [e for e in errors if abs(e.event.line - one.event.line) <= BUILD_LOG] if kernel_build.wraps(one.event) else []
+        wraps = one.event.format != compilers.FORMAT and kernel_build.wraps(one.event)
+        near = [e for e in errors if abs(e.event.line - one.event.line) <= BUILD_LOG] if wraps else []
         if near:
             leads.add(id(near[0]))
             one = replace(one, event=replace(one.event, role="ending", causes=()))
         found.append(one)
-    return [replace(one, event=compilers.leading(one.event)) if id(one) in leads else one for one in found]
+    return _first_leads([replace(one, event=compilers.leading(one.event)) if id(one) in leads else one for one in found])
+
+
+def _first_leads(told: list[Told]) -> list[Told]:
+    """Of the errors of one compilation, the first leads: others often come of it."""
+    last = -BUILD_LOG - 1
+    for at, one in enumerate(told):
+        if one.event.format == compilers.FORMAT and one.event.causes:
+            told[at] = replace(one, event=replace(one.event, causes=())) if one.event.line - last <= BUILD_LOG else one
+            last = one.event.line
+    return told
 
 
 def _understood(sites: Iterable[Told]) -> list[Told]:

@@ -24,8 +24,12 @@ def without_sources(text: str) -> str:
     return _SOURCE.sub("FILE", text)
 
 
+_RUNTIME = re.compile(r"^:\d:[\w.]+ *:\d+ *: *\d* ?us: *(?:\d+ *: *)?\[[^\]]*\] *")  # how AMD's runtime begins its lines
+
+
 def clipped(text: str, most: int = 160) -> str:
     """A line at the end of a sentence: without its own full stop, and marked where it was cut."""
+    text = _RUNTIME.sub("", text)
     if len(text) <= most:
         return f"{text.rstrip('.:! ')}."
     return f"{text[:most].rpartition(' ')[0].rstrip('.:!, ')} ..."

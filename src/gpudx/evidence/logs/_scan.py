@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gpudx.evidence.logs import Format, Reader, _program, every
 from gpudx.evidence.logs._clean import LONGEST, clean_block
-from gpudx.evidence.logs._context import context
+from gpudx.evidence.logs._context import context, rank_in
 from gpudx.evidence.logs._event import LONGEST_QUOTE, Event, Site
 from gpudx.evidence.logs._marks import READER, Hits, Mark, Marks, code_of
 from gpudx.evidence.logs._near import FARTHEST, Near
@@ -243,10 +243,12 @@ class Scan:
             self._quiet.add(code)
 
     def _in_context(self, event: Event, near: Near) -> Event:
-        """Only the first of a site is shown, so that only its neighbours are looked at."""
+        """Only the first of a site is shown, so that only its neighbours are looked at; of the others only the rank counts."""
         site = event.site
-        if site in self._sites or len(self._sites) > MOST_SITES or event.warning:
+        if len(self._sites) > MOST_SITES or event.warning:
             return event
+        if site in self._sites:
+            return replace(event, context=(("rank", rank),)) if (rank := rank_in(near.raw)) else event
         self._sites.add(site)
         return replace(event, context=context(near))
 

@@ -303,9 +303,14 @@ def _unproved(status: Status) -> tuple[str, ...]:
     return ()
 
 
+HARDWARE = (214, 220)  # memory and links of the device: no program is at fault
+
+
 def _command(status: Status, api: str) -> str:
     if status.group in ("image", "setup"):
         return _next.DOCTOR
+    if status.code in HARDWARE and api != "hip":
+        return _next.HEALTH
     if status.group != "device":
         return _next.RECORD
     if api == "hip":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
@@ -26,6 +27,8 @@ _ADDRESS = re.compile(r"address (0x[0-9a-fA-F]+)")
 _ACCESS = re.compile(r"^(READ|WRITE) of size (\d+)(?: in workgroup id (\([\d,]+\)))?")
 _THREAD = re.compile(r"^\s*(\d+) : (0x[0-9a-fA-F]+)")  # of an AMD device: each thread with its address
 _FRAME = re.compile(r"#0 0x[0-9a-f]+ in (.+)")
+# A call of a GPU interface in the stack: what it was passed decides, and its caller passed it.
+_CALL = re.compile(r"^\s*#\d+ 0x[0-9a-f]+ in ((?:clEnqueue|clCreate|cudaMem|hipMem|cuMem)\w*)")
 _REGION = re.compile(r"located (\d+) bytes (before|after|inside of|to the left of|to the right of) (\d+)-byte region")
 SIDES = {
     "before": "before", "to the left of": "before", "after": "behind", "to the right of": "behind", "inside of": "inside",
@@ -37,9 +40,14 @@ def read(near: Near) -> Iterator[Event]:
     if head is None:
         return
     below = near.after(40)
+    stack = list(takewhile(lambda line: line.strip(), below))
+    call = next((at for at, line in enumerate(stack) if _CALL.match(line)), None)
+    caller = source(next(iter(stack[call + 1 : call + 2]), "")) if call is not None else ""
     access, frame, region = (next(filter(None, map(p.search, below)), None) for p in (_ACCESS, _FRAME, _REGION))
     where = source(frame[1]) if frame else ""
     function = frame[1].split("(")[0].split(" at ")[0].split(" /")[0] if frame else "The program"
+    if call is not None and (named := _CALL.match(stack[call])):
+        function, where = named[1], caller or where
     found = _ADDRESS.search(near.text)
     threads = [one for line in below if (one := _THREAD.match(line))] if head["device"] else []
     yield Event(
@@ -48,7 +56,7 @@ def read(near: Near) -> Iterator[Event]:
         message=_message(head, function, access, where, region),
         facts=(("kind", head["kind"]), ("at", where or function)),
         notes=tuple(filter(None, (address(int(found[1], 16)) if found else "", _threads(access, threads)))),
-        causes=("out-of-bounds-access",) if head["device"] else ("crash-outside-calls",),
+        causes=("out-of-bounds-access",) if head["device"] else ("copy-range",) if call is not None else ("crash-outside-calls",),
         next=_next.RECORD,
         covers=3,
         fault=DeviceFault(

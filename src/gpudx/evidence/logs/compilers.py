@@ -22,7 +22,11 @@ MARKS = (
     "): error",
     ": error: ",
     ": fatal error: ",
+    "fatal error: ",
+    "uild log: ",
     "error: /",
+    "rror: <",
+    "RROR: <",
     "; error ",
     "nvcc fatal",
     "): warning #",
@@ -39,7 +43,9 @@ LONGEST_MESSAGE = 160
 CAUSE = "kernel-does-not-build"
 SOURCES = (".cu", ".hip", ".cl", ".cpp", ".cc", ".cxx", ".c")
 _NVCC = re.compile(r"((?:[A-Za-z]:)?[\w./\\+-]+)\((\d+)\): (error|warning)(?: #([\w-]+))?: +(.+)")
-_CLANG = re.compile(r"(?:^|[\s'\"`])(<[\w ]{1,30}>|(?:[A-Za-z]:)?[\w./\\+~-]*):(\d+):\d+: (?:fatal )?(error|warning): (.+)")
+_CLANG = re.compile(r"(?:^|[\s'\"`]|\w(?=<))(<[\w ]{1,30}>|(?:[A-Za-z]:)?[\w./\\+~-]*):(\d+):\d+: (?:fatal )?(error|warning): (.+)")
+_BY_DRIVER = re.compile(r"<(?:(?:program|kernel)[ _])?(?:source|kernel|program)>$")  # a program's text that a driver compiled
+_BUILDING = re.compile(r"(?:compile|build) (?:program|kernel)", re.IGNORECASE)
 _NAMELESS = re.compile(r"^(?:\d*|[\w-]+|.*/(?:CompileSource|input))$")  # drivers call a program's text "1", "BC-src-code", "program_source"
 # Mesa's GLSL: the number of the source string, the line, and the column. AMD's and other front ends of EDG: '"a.cl", line 7: error: ...'.
 # ptxas, of a file. Qualcomm: the range of columns behind the place.
@@ -48,7 +54,10 @@ _EDG = re.compile(r"^\s*\"([^\"]{1,200})\", line (\d+): (?:catastrophic )?(error
 _PTXAS = re.compile(r"\bptxas (\S+\.ptx), line (\d+); (error|fatal)\s*: (.+)")
 _RANGED = re.compile(r"(?:^|\s)([\w./<>-]+):(\d+):\d+:\{\d+:\d+-\d+:\d+\}: (?:fatal )?(error|warning): (.+)")
 _PLACE_ONLY = re.compile(r"^\s*()(\d+):\d+: (?:fatal )?(error|warning): (.+)")  # of a program that has no name
-_POCL = re.compile(r"\b(error|warning): (/[\w./+-]+\.cl):(\d+):\d+: (.+)")
+_POCL = re.compile(r"\b((?i:error|warning)): (<[\w ]{1,30}>|/[\w./+-]+\.cl):(\d+):\d+: (.+)")  # PoCL; drivers of phones
+# A reason without a place, in a log that a driver's compiler leaves.
+_REASON = re.compile(r"^\s*(?:\d+\.\d+ )?(?:fatal error: |[Bb]uild log: (?=.*(?:error|unsupported|undefined|cannot|fail)))(\S.+)")
+_BUILDS = re.compile(r"clBuildProgram|BUILD_PROGRAM|building kernel|BUILD LOG|[Bb]uild log")
 _CALL = re.compile(r"(?:^|[\s/;&|])(?:nvcc|hipcc|hipcc-clang)\s")
 _OBJECT = re.compile(r"Building (?:CUDA|HIP) object \S+?\.dir/(\S+)\.o\b")
 _FOLDER = re.compile(r"Entering directory [`'\"]([^'\"`]+)")
@@ -93,9 +102,14 @@ class Lines:
             yield from _told(found[1], found[2], found[3], found[4] or "", found[5])
         elif found := _CLANG.search(text):
             name = re.search(r"\[(-W[\w-]+)\]", found[4])
-            yield from _told(found[1], found[2], found[3], name[1] if name else "", found[4])
+            driven = _BY_DRIVER.match(found[1]) or _BUILDING.search(text[: found.start()])
+            read = _told(found[1], found[2], found[3], name[1] if name else "", found[4])
+            yield from (leading(one) if one.kind == "build-failed" and driven else one for one in read)
         elif found := _POCL.search(text):
-            yield from _told(found[2], found[3], found[1], "", found[4])
+            yield from _told(found[2], found[3], found[1].lower(), "", found[4])
+        elif (found := _REASON.match(text)) and any(_BUILDS.search(line) for line in (text, *near.before(6), *near.after(6))):
+            said = found[1].strip()[:LONGEST_MESSAGE].rstrip(".")
+            yield Event("build-failed", "refusal", f"The compiler of kernels stopped: {said}.", (("at", said[:80]),))
         elif found := _FOLDER.search(text):
             self._folder = found[1]
         elif "nvcc fatal" in text:

@@ -35,6 +35,11 @@ CAUSES = {
     "barrier": "barrier-misuse", "hardware-exception": "device-exception", "trap": "device-trap", "api-error": "failed-call",
     "deadlock": "barrier-misuse", "unified-memory-fault": "device-exception", "lifetime-race": "unordered-access",
 }  # fmt: skip
+# The tool that finds it again.
+NEXT = {
+    "race": _next.RACES, "cluster-race": _next.RACES, "lifetime-race": _next.RACES, "barrier": _next.BARRIERS,
+    "deadlock": _next.BARRIERS, "uninitialised-read": _next.UNINITIALIZED, "uninitialised-copy": _next.UNINITIALIZED,
+}  # fmt: skip
 # Exceptions of the hardware, by words of their first line.
 EXCEPTIONS = (
     ("misaligned", "misaligned-access"), ("stack overflow", "device-stack-overflow"), ("assert", "device-assertion"),
@@ -151,7 +156,7 @@ def _event(finding: Finding, kind: str, line: int, text: str = "", record: Recor
         causes=("device-error-reported",) if late else _causes(kind, text, record),
         sure=not late,
         noticed=(record.api or "") if late and record else "",
-        next=_next.SANITIZE,
+        next=NEXT.get(kind, _next.SANITIZE),
         warning=finding.severity == "warning",
         finding=finding,
         line=line,

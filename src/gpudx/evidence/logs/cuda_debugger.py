@@ -26,6 +26,7 @@ _KERNEL = re.compile(
     r"\bin (?:void )?([\w:~]+(?:<(?!<<)[^()\n]{0,300}?>)?)\s*(?:\([^\n]*?)?<<<\(([\d,]+)\),\(([\d,]+)\)>>>"
 )
 _LINE = re.compile(r"triggered at PC 0x[0-9a-f]+ .*\((\S+:\d+)\)\s*$|^#0 .* at (\S+:\d+)\s*$")  # the exact place first
+_FUNCTION = re.compile(r"triggered at PC 0x[0-9a-f]+ +(?:void )?([A-Za-z_][\w:~]*)[<(]")  # the kernel, or what it calls
 _AT = re.compile(r"block \(([\d,]+)\), thread \(([\d,]+)\)")
 _FOCUS = re.compile(r"ocus (?:set )?to CUDA kernel (\d+)")
 _STANDS = re.compile(r"(?:^|\bin )(?:void )?([A-Za-z_][\w:~]*)(?:<(?!<<)[^()\n]{0,200}>)?\s*(?:<<<[^>]*>>>)?\s*\([^()]*\)(?: at "
@@ -46,12 +47,13 @@ def read(near: Near) -> Iterator[Event]:
     below = near.after(MOST_LINES)
     kernel = next((hit for hit in map(_KERNEL.search, below) if hit), None)
     who = f"The kernel {kernel[1]} (grid {kernel[2]}, block {kernel[3]})" if kernel else "A kernel"
+    inside = next((f" in {hit[1]}" for hit in map(_FUNCTION.search, below) if hit), "") if kernel is None else ""
     placed = next((hit for hit in map(_LINE.search, below) if hit), None)
     line = source(placed[1] or placed[2]) if placed and not any(LATE in one for one in below) else ""
     yield Event(
         kind="device-exception",
         role="fault",
-        message=f"{who} faulted on the device{f' at {line}' if line else ''}: {EXCEPTIONS[code][1]}.",
+        message=f"{who} faulted on the device{inside}{f' at {line}' if line else ''}: {EXCEPTIONS[code][1]}.",
         facts=(("exception", EXCEPTIONS[code][0]), ("kernel", kernel[1] if kernel else ""), *((("at", line),) if line else ())),
         notes=tuple(_notes([*below, *near.before(3)], bool(kernel))),
         causes=(cause_of(code),),

@@ -99,7 +99,7 @@ _API = re.compile(r"(?i:cuda)|\bcu[A-Z]|GPUassert")
 _HIP = re.compile(r"\bhip|\bROCm", re.IGNORECASE)
 _NUMBER = re.compile(
     r"(?:CudaAPIError: \[|Cu(?:da)?Error\(code ?=? ?)(\d{1,4})|\bcode = CUDA:(\d{1,4})"
-    r"|(?-i:\bcu(?:da)?[A-Z]\w{3,}) return value: +(\d{1,4})"
+    r"|(?-i:\bcu(?:da)?[A-Z]\w{3,})(?: return value: +|\(\): )(\d{1,4})\b"
     r"|(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ "
     r":=#]*\(?(?:code[ :=]*)?(\d{1,3})\b|\bcuda execution failed with error (\d{1,3})\b"
     r"|\bcuda error [A-Za-z]{1,10}\W{1,3}'(\d{1,3})'"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpudx.evidence.logs import _next
+from gpudx.evidence.logs import _next, kernel_modules
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
@@ -64,6 +64,7 @@ MARKS = (
     "tdr:",
     "video_tdr",
     "stopped responding",
+    "driver timeout",
     "gpu crash",
     "gpu process",
     "gpu hang",
@@ -77,6 +78,9 @@ MARKS = (
     "amdkmdag",
     "livekernelevent",
     "the cs has",
+    "execbuf",
+    "submit failed",
+    "submit batchbuffer",
     "context is lost",
     "bad_tsg",
     "external instance reference",
@@ -104,10 +108,13 @@ _LOST = re.compile(
     r"|lost (?:vk)?device|removing device|nvlddmkm|amdkmdag|VIDEO_TDR"
     r"|(?-i:(?:^|[\s(\[])TDR)(?:[):]|\s+(?:detect|event|occur|recover|timeout|reset|fail|trigger|was |has |happen))"
     r"|(?:driver|device|display|gpu|adapter|card)\b.{0,80}stopped responding|LiveKernelEvent"
-    r"|device instance has been suspended|The CS has (?:been )?(?:rejected|cancel)|\bBAD_TSG\b"
+    r"|driver time-?out has occurred|device instance has been suspended|The CS has (?:been )?(?:rejected|cancel)|\bBAD_TSG\b"
     r"|GPU process (?:exited|crashed|was)"
     r"|command buffer (?:was aborted|exited with error|execution (?:failed|error))"
     r"|external Instance reference no longer exists"  # Dawn, of a device that is gone
+    # EIO, EDEADLK, ECANCELED of a submission (Linux, i915, msm, amdgpu): the driver takes no more work of a context that hung or faulted.
+    r"|(?:execbuf\w*|submit(?: batchbuffer)?)\b.{0,30}\b(?:failed|failure)?\b.{0,12}"
+    r"(?:Input/output error|Resource deadlock|Operation canceled)"
     r"|HW Exception by GPU|HSA_AMD_GPU_HW_EXCEPTION_EVENT",
     re.IGNORECASE,
 )
@@ -117,6 +124,13 @@ _REASON = re.compile(
 APIS = tuple(
     (api, re.compile(pattern, re.IGNORECASE))
     for api, pattern in (
+        ("browser", r"(?-i:\bUncaught )|\bin promise\b|DOMException|\.m?js:\d|WebGL|\bchrom(?:e|ium)\b|\bfirefox\b|GPU process"),
+        ("radv", r"\bradv"),
+        ("radeonsi", r"\bradeonsi\b"),
+        ("vulkan", r"VK_ERROR|MESA-INTEL|INTEL-MESA|\bTU: |\bzink\b"),
+        ("opengl", r"\b(?:iris|crocus|i965): |^amdgpu: "),
+        ("level-zero", r"level_zero|\bZE_RESULT_"),
+        ("sycl", r"\b(?:UR_RESULT|PI_ERROR)_"),
         ("metal", r"\bMTL|Metal\b|kIOGPU|kIOAccel|command buffer"),
         ("direct3d", r"DXGI|D3D|Direct3D"),
         ("webgpu", r"wgpu|WebGPU|Dawn|external Instance|Parent device|GPUDevice"),
@@ -141,7 +155,7 @@ def read(near: Near) -> Iterator[Event]:
     if _ENTRY.match(text) and any(map(_STOPPED.search, near.after(8))):
         return  # the entry's own text says more
     local = bool(_DISPLAY.search(text)) and any(one in text for one in LOCAL)
-    if not (local or _LOST.search(text)) or _NOT_LOST.search(text) or codelike(text):
+    if not (local or _LOST.search(text)) or _NOT_LOST.search(text) or codelike(text) or kernel_modules.names_work(near):
         return
     hung = bool(_HUNG.search(text))
     found = _REASON.search(text)

@@ -28,6 +28,7 @@ MARKS = (
 )
 _ASSERT = re.compile(r"(\S+:\d+): ?GGML_ASSERT\((.+?)\) failed|GGML_ASSERT: (\S+:\d+): (.+)")
 _BARE = re.compile(r"GGML_ASSERT\((?:([\w.-]+:\d+)\): ?(.+)|(.+?)\)(?: failed)?\s*$)")
+_STATUS = re.compile(r"(?:==|!=) *(?:cuda|hip|CUDA_|HIP_)(?i:success)\b")  # of a call, which earlier work can decide
 _WHERE = re.compile(r"current device: (-?\d+), in function (\w+) at (.+)")
 _OPERATOR = re.compile(r"ggml_cuda_compute_forward: (\w+) failed")
 
@@ -45,6 +46,18 @@ def read(near: Near) -> Iterator[Event]:
 
 def _asserted(where: str, condition: str) -> Event:
     at = source(where) or where
+    if _STATUS.search(condition):
+        return Event(
+            kind="status-check",
+            role="report",
+            message=f"A call of CUDA or HIP failed in ggml at {at}; the log does not say with which error, nor what caused it.",
+            facts=(("at", at), ("condition", condition[:200])),
+            notes=(f"ggml checked {condition[:80]}", "not proved: that this call is at fault; earlier work may have failed"),
+            causes=("device-error-reported",),
+            next=_next.SERIALISE,
+            noticed=at,
+            sure=False,
+        )
     return Event(
         kind="host-assertion",
         role="refusal",

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
-from gpudx.evidence.logs._numbers import address
+from gpudx.evidence.logs._numbers import PAGE, address
 
 FORMAT = "gpu-kernel-driver"
 MARKS = ("GPU HANG", "due to GPU hang", "Unhandled Page fault in AS", "Adreno-GSL", "kgsl")
@@ -37,11 +37,16 @@ def read(near: Near) -> Iterator[Event]:
         who = f" of process {pid[1]}" if pid else ""
         said = f"Work{who} on the device {does} memory that is not mapped (address {found[1]})."
         yield _event(
-            "mali-page-fault", said, access[1] if access else "", "out-of-bounds-access", address(int(found[1], 16))
+            "mali-page-fault", said, access[1] if access else "", "out-of-bounds-access", _null(int(found[1], 16))
         )
     elif found := _ADRENO.search(text):
         said = f"The device's driver refused to continue ({found[1]}: {found[3].strip()[:80]}); the device had hung or faulted before."
         yield _event("adreno-refusal", said, found[1], "hang")
+
+
+def _null(value: int) -> str:
+    """In the address spaces of these devices small addresses are ordinary; a fault at nothing says something everywhere."""
+    return address(value) if value < PAGE else ""
 
 
 def _event(kind: str, message: str, fact: str, cause: str, note: str = "", driver: str = "mali") -> Event:

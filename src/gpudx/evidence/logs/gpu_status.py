@@ -240,7 +240,7 @@ DXGI = {
 # Source code, and programs that list the names they know.
 _TESTED = re.compile(r"[=!]= *(?:cuda|hip|CUDA_|VK_|ZE_|UR_|DXGI_)")
 _SOURCE = re.compile(
-    r"^\s*case |#define|\breturn (?:VK|ZE|UR|PI)_|^\s*(?:if|assert)\s*\(|^\s*raise \w|^\s*(?://|/\*)|\b(?:f|s|sn)?printf\s*\("
+    r"^\s*return \w+;|^\s*case |#define|\breturn (?:VK|ZE|UR|PI)_|^\s*(?:if|assert)\s*\(|^\s*raise \w|^\s*(?://|/\*)|\b(?:f|s|sn)?printf\s*\("
     r"|std::c(?:err|out)|;\s*//|::(?:VK|ZE)_"
 )
 # "Check failed: res == VK_SUCCESS" quotes code, and is printed by a program.

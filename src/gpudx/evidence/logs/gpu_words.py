@@ -357,7 +357,7 @@ CLASSES = (
     ),
     _class(
         "launch-failed",
-        rf"(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|{_EXECUTE}|\w+_exec|invok\w+|{_RUN})\b{GAP}\b{_FAIL}"
+        rf"(?!.*\bcompiler\b)(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|{_EXECUTE}|\w+_exec|invok\w+|{_RUN})\b{GAP}\b{_FAIL}"
         rf"|{_FAIL}\b{GAP}\b(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|{_EXECUTE}|invok\w+|{_RUN})\b",
         "report",
         "device-error-reported",
@@ -464,7 +464,8 @@ def read(near: Near) -> Iterator[Event]:
         sure=False,
         warning=unrecognised.is_calm(text)
         or bool(_TOOL.match(text))
-        or (kind.kind in LOOKED_FOR and (_is_warning(text) or _found_later(text, near) or no_device.goes_on(text))),
+        or (kind.role == "refusal" and _is_warning(text))
+        or (kind.kind in LOOKED_FOR and (_found_later(text, near) or no_device.goes_on(text))),
     )
 
 

@@ -181,7 +181,13 @@ KINDS = (
         "device-exception",
     ),
     # Linux, i915: intel_engine_heartbeat.c. The engine no longer ran even the driver's own requests.
-    _kind(r"stopped heartbeat", "device-hang", "fault", "the device did not finish its work in time", "hang"),
+    _kind(
+        r"stopped heartbeat|\bgpu for hang\b|\bpreemption time ?out",
+        "device-hang",
+        "fault",
+        "the device did not finish its work in time",
+        "hang",
+    ),
     _kind(
         r"resetting (?:chip|gpu|rcs|engine|device)|reset begin",
         "gpu-reset",
@@ -192,6 +198,7 @@ KINDS = (
         r"fault \(page table\)|MMU error|pte invalid"
         r"|page ?fault|fault:? .{0,40}iova|context fault|mmu fault|vm fault|translation fault|protection fault|unhandled.{0,20}fault"
         r"|fault [0-9a-f]{2} \[\w*(?:READ|WRITE|ATOMIC|PREFETCH)\w*\] at"  # nouveau, nvkm/engine/fifo
+        r"|(?:read|write|atomic) fault at [0-9a-f]{6,}|MMU \d fault addr"
         r"|fault info|invalid (?:read|write)|smmu.{0,40}fault|fault response: unsuccessful"
         r"|iommu.{0,60}fault|DMAR.{0,60}fault|IO_PAGE_FAULT|CAT[_ ]?ERR|ADDR_RANGE_FAULT|\[OOR_ADDR\]|Unmapped|bus fault",
         "device-page-fault",
@@ -213,7 +220,7 @@ KINDS = (
         "a memory window (BAR) of the device could not be placed",
     ),
     _kind(
-        r"gpu fault|GPU exception|shader (?:exception|fault)|trap(?:\b|_)|SM exception|PBDMA|PGRAPH|CE fault",
+        r"gpu fault|\berrored\b|GPU exception|shader (?:exception|fault)|trap(?:\b|_)|SM exception|PBDMA|PGRAPH|CE fault",
         "device-fault",
         "fault",
         "work on the device failed",
@@ -272,22 +279,26 @@ KINDS = (
         "it hit an error",
     ),
 )
-PAGE_FAULT, HANG = (next(one for one in reversed(KINDS) if one.kind == kind) for kind in ("device-page-fault", "device-hang"))
+PAGE_FAULT = next(one for one in reversed(KINDS) if one.kind == "device-page-fault")
+VAGUE = ("device-hang", "device-fault")  # what a page that is not mapped comes to; drivers print it below
 _PROCESS = re.compile(
-    r"[Pp]rocess(?: information: process)? (?P<name>\S+) pid (?P<pid>\d+)|offending task: (?P<task>\S+)|in (?P<who>[\w.:/-]+) "
+    r"[Pp]rocess(?: information: process)? (?P<name>\S+) pid (?P<pid>\d+)"
+    r"|\[(?:[0-9a-f]{6,} )?(?P<app>[A-Za-z][\w.-]*)\[(?P<n>\d+)\]\]|(?P<task>[\w.-]+)\[(?P<k>\d+)\]:? (?:gpu fault|context reset)"
+    r"|\bpid=(?P<q>\d+), comm=(?P<comm>[^\s,]+)|offending task: (?P<of>\S+)|in (?P<who>[\w.:/-]+) "
     r"\[(?P<id>\d+)\]|(?:pid|PID)(?: = |[=: ])(?P<p>\d+)"
 )
 _ADDRESS = re.compile(r"(?:iova|addr(?:ess)?|VA|at)\s*[=:]?\s*(0x[0-9a-fA-F]+|(?<=iova=)[0-9a-fA-F]{8,16})")
 # Their devices have address spaces of their own, in which small addresses are ordinary; a fault at nothing says something everywhere.
 _OWN_SPACE = ("lima", "v3d", "etnaviv", "panfrost", "panthor", "asahi", "nouveau", "radeon", "i915", "xe", "tegra")
 _BELOW = 14  # lines in which a driver that reports a timeout prints the fault that led to it
+_FAULT_AT = re.compile(r"(?:fault at|fault addr|\bat|VA|iova)[ =:]{1,3}(0x[0-9a-fA-F]+|[0-9a-f]{8,16})\b")
 _STATE = re.compile(r"\baddress: (0x[0-9a-fA-F]+)|reason: (\w*(?:Unmapped|Fault|Invalid)\w*)")  # a struct, printed over several lines
 # Ordinary lines that have one of the words above.
 _FINE = re.compile(
     r"loaded .{0,60}from new location|Finished loading|supports|initialized|\benabled\b|timeout=\d+"
     r"|timeouts?: \d+ ?ms|timeout from \d+|optional "
     r".{0,40}not available|succeed|\bno errors?\b|error_inject"
-    r"|Dumping IP State|coredump file has been created|Check your /sys|hangcheck timer|loading NVIDIA UNIX"
+    r"|Process information:|Dumping IP State|coredump file has been created|Check your /sys|hangcheck timer|loading NVIDIA UNIX"
     r"|module verification|taints "
     r"kernel|watchdog: .*enabled|reset succeeded|Cannot find any crtc or sizes",
     re.IGNORECASE,
@@ -298,7 +309,7 @@ class Lines:
     """A driver prints many lines about one fault: what comes soon after the first follows from it."""
 
     def __init__(self) -> None:
-        self._fault, self._hung = -SOON, False  # the last line of a fault, and whether it said no more than that work did not end
+        self._fault, self._vague = -SOON, False  # the last line of a fault, and whether it said no more than that work failed
 
     def takes(self, near: Near) -> bool:
         """Ordinary lines of a driver, so that no format reads them by their words."""
@@ -327,26 +338,34 @@ class Lines:
         if kind is not None:
             event = _event(kind, driver[1].lower() if driver else "", near)
             if event.role == "fault":
-                says_more = self._hung and event.kind != HANG.kind
+                says_more = self._vague and event.kind not in VAGUE
                 event = replace(event, role="report") if near.line - self._fault < SOON and not says_more else event
-                self._fault, self._hung = near.line, event.kind == HANG.kind
+                self._fault, self._vague = near.line, event.kind in VAGUE
             yield event
+
+
+def names_work(near: Near) -> bool:
+    """Is it a line of a phone's kernel driver about a hang or fault? It says more than that a device was lost."""
+    return "kgsl" in near.text and bool(_KERNEL_LOG.search(near.text))
 
 
 def reader() -> Lines:
     return Lines()
 
 
-def _faulted(near: Near) -> re.Match[str] | None:
-    """The address in the record of a fault under a line about a timeout, where the record says that it was not mapped."""
+def _faulted(near: Near, driver: str) -> re.Match[str] | None:
+    """The address in the record of a fault under a line that says only that work failed, where the record says that it was not mapped."""
+    own = (line for line in near.after(_BELOW) if driver and driver in line.lower())
+    if line := next((line for line in own if PAGE_FAULT.pattern.search(line) and _FAULT_AT.search(line)), ""):
+        return _FAULT_AT.search(line)
     found = [hit for hit in map(_STATE.search, near.after(_BELOW)) if hit]
     return next((hit for hit in found if hit[1]), None) if any(hit[2] for hit in found) else None
 
 
 def _event(kind: _Kind, driver: str, near: Near) -> Event:
     found = next(filter(None, map(_PROCESS.search, (near.text, *near.after(3)))), None)
-    name = (found["name"] or found["task"] or found["who"] or "") if found else ""
-    pid = (found["pid"] or found["id"] or found["p"] or "") if found else ""
+    name = (found["name"] or found["app"] or found["task"] or found["of"] or found["comm"] or found["who"] or "") if found else ""
+    pid = (found["pid"] or found["n"] or found["k"] or found["q"] or found["id"] or found["p"] or "") if found else ""
     who = (
         f", in {name}{f' (process {pid})' if pid else ''}"
         if name
@@ -355,7 +374,7 @@ def _event(kind: _Kind, driver: str, near: Near) -> Event:
         else ""
     )
     where = _ADDRESS.search(near.text)
-    if kind is HANG and (state := _faulted(near)):
+    if kind.kind in VAGUE and (state := _faulted(near, driver)):
         kind, where = PAGE_FAULT, state
     value = int(where[1], 16) if where and kind.kind == PAGE_FAULT.kind else None
     small = driver in _OWN_SPACE and value is not None and PAGE <= value < 1 << 32

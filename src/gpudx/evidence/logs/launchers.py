@@ -137,7 +137,7 @@ _BUILD = re.compile(
     rf"|(?P<script>python setup\.py \w+|Building wheel for [\w.-]+ \S+) did not run successfully"
     rf"|^(?:\S*[/\\])?(?P<last>{_TOOL})\S*: (?:error: .{{0,80}}exit code|fatal: .{{0,80}}exit)"
 )
-_NOTEBOOK = re.compile(r"\bkernel (?:has )?(?:crashed|died|appears to have died)|^\s*restarting kernel\b", re.IGNORECASE)
+_NOTEBOOK = re.compile(r"(?<!: )\bkernel (?:has )?(?:crashed|died|appears to have died)|^\s*restarting kernel\b", re.IGNORECASE)
 _RANK = re.compile(r"\brank\s*[:=]?\s*(\d+)|local_rank: (\d+)|task (\d+)|process rank (\d+)", re.IGNORECASE)
 # Frames of gdb, of glibc's backtrace, of Windows modules and of macOS, without the message that led to them.
 _FRAME = re.compile(

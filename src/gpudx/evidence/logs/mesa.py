@@ -26,6 +26,7 @@ MARKS = (
     "find clc function",
     "VM fault report",
     "Failing VM page",
+    "GPUVM fault detected",
     "intel_do_flush_locked failed",
     "DRI driver not from this Mesa build",
     " PCI ID",
@@ -35,7 +36,7 @@ _COMPILER = re.compile(r"(SPIR-V|ACO) (?:parsing )?(FAILED|ERROR|WARNING):\s*(.*
 _IN_FILE = re.compile(r"^\s*In file ")
 _LDS = re.compile(r"too much LDS \(used = (\d+), max = (\d+)\)")
 _FUNCTION = re.compile(r"Can't find clc function (\S+)")
-_PAGE = re.compile(r"Failing VM page: (0x[0-9a-fA-F]+)")
+_PAGE = re.compile(r"(?:Failing VM page:|GPUVM fault detected at address) (0x[0-9a-fA-F]+)")
 _FLUSH = re.compile(r"intel_do_flush_locked failed: (.+)")
 _BUILD = re.compile(r"DRI driver not from this Mesa build(?: \('([^']+)' vs '([^']+)'\))?")
 _UNKNOWN_ID = re.compile(r"[Dd]river does not support the (0x[0-9a-fA-F]{4}) PCI ID")
@@ -57,7 +58,8 @@ def read(near: Near) -> Iterator[Event]:
         said = f"Work on the device accessed a page that is not mapped ({found[1]})."
         notes = (address(value), "not proved: which kernel, dispatch or draw it was")
         causes = ("out-of-bounds-access",)
-        yield Event("device-page-fault", "fault", said, (), tuple(filter(None, notes)), causes, _next.DMESG, sure=False)
+        step = _next.OWN["radv"] if "GPUVM" in text else _next.DMESG
+        yield Event("device-page-fault", "fault", said, (), tuple(filter(None, notes)), causes, step, sure=False)
     elif found := _FLUSH.search(text):
         said = f"The kernel refused to run more work of this program ({found[1].strip()[:80]}): earlier work hung, or the device was reset."
         why = ("hang", "device-error-reported")

@@ -84,6 +84,8 @@ MARKS = (
     "vulkan loader",
     "vkcreateinstance",
     "insufficient",
+    "unavailable for ",
+    "create an engine",
     "secondary gpu",
     "linked against",
     "compiled against",
@@ -164,7 +166,8 @@ _PATTERNS = (
     (rf"\b{_GPU}\b.{{0,30}}\bdisabled \((?:no|failed|unable|not|cannot|could)\b[^()]{{0,60}}\)", "The program continues without a device"),
     (r"no healthy devices|cannot allocate unhealthy devices", "The scheduler has no healthy device"),
     (
-        r"Insufficient (?:nvidia|amd|gpu)\S*gpu|nvidia\.com/gpu.{0,40}(?:insufficient|unavailable)|No GPU resources?",
+        r"Insufficient (?:nvidia|amd|gpu)\S*gpu|nvidia\.com/gpu.{0,40}(?:insufficient|unavailable)"
+        r"|unavailable for (?:nvidia|amd)\.com/gpu|No GPU resources?",
         "The scheduler has no free GPU",
     ),
     (r"gres/gpu count .{0,30}lower than", "A node has fewer GPUs than the scheduler expects"),
@@ -195,6 +198,7 @@ _PATTERNS = (
         rf"|\b(?:requires?|needs?) (?:an? |the )?(?:\w+ )?{_GPU}\b.{{0,30}}(?:which|but|and it|that) (?:is|was) not (?:available|found"
         rf"|present)"
         r"|CUDA is not available|GPU is not available|no usable GPU|PLATFORM_NOT_FOUND|clGetPlatformIDs.{0,60}-1001|isn't exposed to SYCL"
+        r"|RuntimeError: could not create an engine\b"  # oneDNN
         r"|no device of requested type|found no (?:\w+ ){0,3}(?:devices?|GPUs?|adapters?|platforms?)\b",
         "No device was found",
     ),

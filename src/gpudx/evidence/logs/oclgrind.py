@@ -23,6 +23,7 @@ MARKS = (
     "Oclgrind - OpenCL runtime error",
     "OCLGRIND FATAL ERROR",
     "data race at ",
+    "Kernel: ",
     "Invalid read ",
     "Invalid write ",
     "Invalid memory load -",
@@ -182,6 +183,8 @@ KINDS = (
     _kind(r"OCLGRIND FATAL ERROR", "oclgrind-stopped", "stopped the simulation", ""),
 )
 _KERNEL = re.compile(r"(?:Kernel: +|creating kernel '|kernel constants for ')(\w+)")
+_OF_KERNEL = re.compile(r"^\s+Kernel: (\w+)\s*$")
+_READ = re.compile(r"runtime error|FATAL ERROR|^\W")
 _ITEM = re.compile(r"(?:Entity|First entity|Work-item): +(Global\([\d,]+\) Local\([\d,]+\)(?: Group\([\d,]+\))?)")
 _ONLY = re.compile(r"Only (\d+) out of (\d+) work-items executed (\w+)")
 _LINE = re.compile(r"At line (\d+) .*?of (\S+?):?$")
@@ -227,6 +230,18 @@ def read(near: Near) -> Iterator[Event]:
             if below or kind.kind != "out-of-bounds-access":
                 yield _event(kind, found, below)
             return
+    if (kernel := _OF_KERNEL.match(near.text)) and any(map(_ITEM.search, near.after(2))):
+        yield from _unlisted(kernel[1], next(iter(near.before(1)), "").strip(), near.line - 1)
+
+
+def _unlisted(kernel: str, headline: str, line: int) -> Iterator[Event]:
+    """A message that is not listed here has the same lines below its first as all others."""
+    if not headline or _READ.search(headline) or any(kind.pattern.search(headline) for kind in KINDS):
+        return
+    said = headline[:160].rstrip(".")
+    facts = (("kernel", kernel), ("said", re.sub(r"\d+", "#", said)[:80]))
+    message = f"Oclgrind reports of {kernel}: {said}."
+    yield Event("oclgrind-report", "fault", message, facts, next=_next.SANITIZE, sure=False, line=line, quote=headline)
 
 
 def _block(near: Near) -> list[str]:

@@ -14,13 +14,25 @@ from collections.abc import Iterator
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs.gpu_status import codelike
+from gpudx.evidence.logs.unrecognised import is_code
 from gpudx.model import DeviceFault
 
 FORMAT = "rocm-queue"
-MARKS = ("borting with error", "inactivated due to async error", "Queue error (HSA_STATUS", "Queue error - HSA_STATUS")
-_STATUS = re.compile(
-    r"(?:[Aa]borting with error ?: ?|inactivated due to async error: *|Queue error (?:\(|- ))(HSA_STATUS_(?:ERROR_)?([A-Z_]+))"
+MARKS = (
+    "borting with error",
+    "inactivated due to async error",
+    "Queue error",
+    "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION",
+    "HSA_STATUS_ERROR_MEMORY_FAULT",
+    "HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION",
+    "HSA_STATUS_ERROR_EXCEPTION",
 )
+_STATUS = re.compile(
+    r"(?:[Aa]borting with error ?: ?|inactivated due to async error: *|Queue error (?:state: |\(|- ))(HSA_STATUS_(?:ERROR_)?([A-Z_]+))"
+)
+# What a call returns: it was noticed there.
+_NAMED = re.compile(r"\b(HSA_STATUS_ERROR_(MEMORY_APERTURE_VIOLATION|MEMORY_FAULT|ILLEGAL_INSTRUCTION|EXCEPTION))\b")
 _CODE = re.compile(r"[Cc]ode: (0x[0-9a-fA-F]+)")
 _QUEUE = re.compile(r"[Qq]ueue (?:at )?(0x[0-9a-fA-F]+)")
 MEANINGS = {
@@ -52,7 +64,8 @@ DOUBT = "not proved: which kernel it was; any launch since the last successful w
 
 def read(near: Near) -> Iterator[Event]:
     text = f"{near.text} {''.join(near.after(1)).strip()}" if near.text.endswith(":") else near.text
-    status = _STATUS.search(text)
+    queued = _STATUS.search(text)
+    status = queued or (None if codelike(text) or is_code(text) else _NAMED.search(text))
     if status is None:
         return
     does, causes, why = MEANINGS.get(status[2], (f"failed ({status[2]})", ("device-exception",), ""))
@@ -60,13 +73,13 @@ def read(near: Near) -> Iterator[Event]:
     name = f"{status[1]}{f', {code[1]}' if code else ''}"
     yield Event(
         kind="rocm-queue-error",
-        role="fault",
+        role="fault" if queued else "report",
         message=f"Work on the device {does} ({name}); the runtime does not say which kernel.",
         facts=(("status", status[2]),),
         notes=tuple(filter(None, (f"the queue is {queue[1]}" if queue else "", why, DOUBT))),
-        causes=causes,
+        causes=causes if queued else ("device-error-reported", *causes),
         sure=False,
         next=_next.HIP_SERIALISE,
         covers=int(near.text.endswith(":")),
-        fault=DeviceFault(does, near.text.strip()),
+        fault=DeviceFault(does, near.text.strip()) if queued else None,
     )

@@ -63,6 +63,16 @@ MARKS = (
     "(SEGFAULT)",
     "(Not Run)",
     "Testing",
+    "TRY ",
+    "Fail (",
+    "Error (",
+    "--- FAIL: ",
+    "--- PASS: ",
+    "PASS [",
+    "Test #",
+    "Test  #",
+    "Test   #",
+    "Test    #",
     "Checking",
     "Verifying",
     "elf-test",
@@ -89,9 +99,11 @@ MOST_READ = 100_000
 _ONE_ENDED = re.compile(
     r"^(?P<pytest>\S+\.py::\S.{0,200}?) (?P<how_pytest>PASSED|FAILED|RERUN)\b|^(?P<how_short>PASSED|FAILED|RERUN) (?P<short>\S+\.py::\S+)"
     r"|^\[ +(?P<how_gtest>OK|FAILED) +\] (?P<gtest>[\w./]+)(?=[ ,]|$)|^test (?P<cargo>[\w:]+) \.\.\. (?P<how_cargo>ok|FAILED)\b"
-    r"|^\s*\d+/\d+ Test +#\d+: (?P<ctest>\S+) [ .]*(?P<how_ctest>Passed|\*\*\*(?:Failed|Timeout|Exception))"
+    r"|^\s*(?:\d+/\d+ )?Test +#\d+: (?P<ctest>\S+) [ .]*(?P<how_ctest>Passed|\*\*\*(?:Failed|Timeout|Exception))"
+    r"|^\s*(?:TRY \d+ )?(?P<how_nextest>PASS|FAIL|SIGABRT|SIGSEGV|TIMEOUT) +\[ *[\d.]+s\] (?:\([ \d/]+\) )?(?P<nextest>\S.{1,200}?)\s*$"
+    r"|^\s*--- (?P<how_go>PASS|FAIL): (?P<go>\S+)"
 )
-_PASSED = ("PASSED", "OK", "ok", "Passed")
+_PASSED = ("PASSED", "OK", "ok", "Passed", "PASS")
 # "18 of 20 iterations passed", "failed in 3 of 10 runs", Bazel's "FLAKY, failed in 1 out of 3", pytest's "1 rerun".
 _REPEATS = r"(?:iteration|attempt|run|repetition|trie|time)s"
 _SOME = re.compile(
@@ -120,7 +132,13 @@ _SAMPLE = re.compile(r"^&&&& FAILED (\S.{0,80}?)(?: #|$)")  # NVIDIA's samples a
 _FAILED_LIST = re.compile(r"^\s*Failed Tests? ?(?:\(\d+\))? ?:\s*$")
 _LIT_NAME = re.compile(r"^\s+(\S+ :: \S+)\s*$")
 _LIT = re.compile(r"^(?:FAIL|TIMEOUT|UNRESOLVED): (.{2,120}?)(?: \(\d+ of \d+\))?$")
-_NEXTEST = re.compile(r"^\s*(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) \[ *[\d.]+s\] (.{2,300})$")
+_MESON = re.compile(r"^\s*\d+/\d+ +(\S+(?: / \S+)?) +(FAIL|TIMEOUT|ERROR) +[\d.]+s\b")
+_DEQP = re.compile(r"^\s+(?:Fail|ResourceError|InternalError|Crash|Timeout) \((.+)\)\s*$")
+_DEQP_NAME = re.compile(r"^Test case '([^']+)'\.\.")
+_GO = re.compile(r"^\s*--- FAIL: (\S+)")
+_NEXTEST = re.compile(r"^\s*(?:TRY \d+ )?(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) +\[ *[\d.]+s\] (?:\([ \d/]+\) )?(.{2,300})$")
+# "MUL_MAT(m=16,n=2): [MUL_MAT] NMSE = 0.04 > 0.0005 FAIL": what was compared, with its limit.
+_LIMIT = re.compile(r"^\s*(\S.{0,300}?): (?:\[\w+\] )?(\w[\w ]{0,30} = [\d.e+-]+ > [\d.e+-]+)\s+FAIL(?:ED)?\s*$")
 # Browsers' platform tests: "FAIL [expected PASS] subtest: name".
 _EXPECTED = re.compile(r"^\s*(?:FAIL|CRASH|TIMEOUT|ERROR) \[expected \w+\] (?:(?:sub)?test:? )?(.{1,120})")
 _CHECK = re.compile(r"^(\S+\.\w+)[:(](\d+)\)?: (?:Failure|error: (?:Expected|Value of))")
@@ -196,7 +214,7 @@ class Tests:
         """One test that passed and failed."""
         if found := _ONE_ENDED.match(text):
             named = found.groupdict()
-            name = next(named[key] for key in ("pytest", "short", "gtest", "cargo", "ctest") if named[key])
+            name = next(named[key] for key in ("pytest", "short", "gtest", "cargo", "ctest", "nextest", "go") if named[key])
             how = next(value for key, value in named.items() if key.startswith("how_") and value)
             ends = self._outcomes.setdefault(name, set())
             known = len(ends)
@@ -252,7 +270,15 @@ class Tests:
         elif found := _BOOST.match(text):
             at = source(f"{found[1]}:{found[2]}") or found[1]
             yield _event("test-failed", f"The test {found[3]} failed at {at}: {found[4].rstrip('.')}.", found[3])
-        elif found := _SAMPLE.match(text) or _EXPECTED.match(text) or _LIT.match(text.strip()) or _NEXTEST.match(text):
+        elif (found := _DEQP.match(text)) and (name := next(filter(None, map(_DEQP_NAME.match, near.before(3))), None)):
+            yield _event("test-failed", f"The test {name[1]} failed ({found[1][:LONGEST].rstrip('.')}).", name[1])
+        elif found := _MESON.match(text):
+            late = found[2] == "TIMEOUT"
+            said = f"The test {found[1]} {'ran out of time' if late else 'failed'}."
+            yield _event("test-failed", said, found[1], _next.HANG if late else _next.RECORD)
+        elif found := _LIMIT.match(text):
+            yield _event("test-failed", f"The test {found[1][:LONGEST]} failed ({found[2]}).", found[1], _next.INVESTIGATE)
+        elif found := _SAMPLE.match(text) or _EXPECTED.match(text) or _LIT.match(text.strip()) or _NEXTEST.match(text) or _GO.match(text):
             yield _event("test-failed", f"The test {found[1].strip()[:LONGEST]} failed.", found[1])
         elif found := _GTEST.search(text):
             name = found[2] or f"{found[1]} tests"
@@ -309,7 +335,7 @@ def _in_words(near: Near) -> Iterator[Event]:
     elif found := _ANY.search(near.text):
         name = next(filter(None, found.groups())).strip()
         said = f"A test failed because {name} was false." if found["c"] else f"The test {name} failed."
-        yield _event("test-failed", said, name)
+        yield _event("test-failed", "A test failed." if name.lower() in ("test", "tests") else said, name)
     elif (found := _COUNTED.search(near.text)) and (found[1] or found[4] or found[5] or int(found[2][:9]) < int(found[3][:9])):
         many = found[1] or found[4] or found[5]
         said = f"{many} {'test' if many == '1' else 'tests'} failed." if many else f"{found[2]} of {found[3]} tests passed."

@@ -66,6 +66,7 @@ MARKS = (
     "compatible",
     "lost",
     "dead",
+    "unrecoverable",
     "not respond",
     "unresponsive",
     "unsuccessful",
@@ -223,7 +224,7 @@ _BAD = re.compile(
     r"|overflow|mismatch"
     r"|wrong|incorrect|\bnan\b|backtrace|not support(?:ed)?\b|unsupported|\bmissing\b|unavailable|too many|unhealthy"
     r"|\b(?:is|was|been|device|gpu|context|connection|adapter)[ -]lost\b(?!\W+(?:callback|handler|event|reason|promise))"
-    r"|\blost (?:the )?(?:device|gpu|context|connection)|\bdead\b"
+    r"|\blost (?:the )?(?:device|gpu|context|connection)|\bdead\b|\bunrecoverable\b"
     r"|unsuccessful|(?:not|stopped|no longer) respond\w*|unresponsive|\bterminated (?:by|after|with|ab|un|due)|\brefused\b|\brejected\b"
     r"|\bunexpected(?:ly)?\b|\bundefined (?:symbol|reference|behaviou?r|variable)|unrecogni[sz]ed|no such (?:file|device)|segfault"
     r"|\bbad (?:address|file|alloc|argument|parameter|state|magic|value|command|request|data|pointer|page)|\bbad_alloc"
@@ -269,6 +270,10 @@ _FINE = re.compile(
     r"|(?-i:^\s*(?!\S*(?:ERR(?:OR)?|FAIL\w*|CODE|STATUS)\s*[:=])(?:[A-Z0-9]+(?:_[A-Z0-9]+)+|[A-Z]+\(\w+\))\s*[:=]\s*\S*\s*$)"
     r"|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b|within (?:the |a )?tolerance|fall(?:ing)? ?back|CUDA focus unchanged"
     r"|^=+ (?:(?:ERROR|LEAK|RACECHECK) SUMMARY|Target application returned)"
+    # "No errors" in Korean, Chinese and Japanese.
+    r"|(?:오류|에러|실패|문제)\S{0,3} (?:\S+ )?(?:않|없)"
+    r"|(?:没有|沒有|无|無|未(?:发现|出现|见))(?:任何)?(?:错误|錯誤|报错|失败|异常)"
+    r"|(?:エラー|失敗|異常|問題)\S{0,10}(?:ない|なし|ません)"
     r"|\berror code\W{1,3}(?:[A-Z]+:)?0+\b(?!x)|\(EE\) error, \(NI\)|\(unknown line\)|^\s*unknown function \(ip:"
     r"|(?-i:\b(?:INFO|DEBUG|TRACE)\b).{0,200}\bnot (?:available|supported|enabled|initiali[sz]ed|found)",
     re.IGNORECASE,
@@ -290,7 +295,7 @@ _NEUTRAL = re.compile(
     r"|(?-i:[Ee]rror)[ =:]+(?:\d*\.\d+(?:e[-+]?\d+)?|\d+e[-+]?\d+|0)\b(?! *[:A-Za-z(])|errors? +\d*\.\d"
     r"|(?:on|if|when|error)[_-]?(?:error|fail)\w*=\S*|--\S*(?:error|fail)\S*"
     r"|\bdefault(?:s|ing)?(?: (?:to|is|value|behaviou?r)|\s*[:=])|fail-?safe|errors?[ -](?:check|handl|report|correct)\w*"
-    r"|fault[- ]tolerant|failover|\bretry|timeout\w{0,40}\s*[:=]\s*\d+|time-?out from \d+",
+    r"|fault[- ]tolerant|failover|\bretry|timeout\w{0,40}\s*(?:[:=]\s*\d+|\d+ ?m?s\b|(?:dis|en)abled)|time-?out from \d+",
     re.IGNORECASE,
 )
 # What a program advises, allows for or counts is not a failure.
@@ -329,6 +334,7 @@ _PROSE = re.compile(
 _CALM = re.compile(
     r"^I\d{4} \d\d:\d\d:|^\[?(?:INFO|DEBUG|TRACE)\b|\blevel=(?:info|debug)\b|\bNCCL INFO\b|^[ID]/\w|^\d\d-\d\d [\d:.]+ +\d+ +\d+ [ID] "
 )
+_ENDED = re.compile(r"\s*(?:Segmentation fault|Aborted|Killed|Bus error)\b")  # no message of what went before
 _LETTERS = re.compile(r"[^\W\d_]+|#\d")
 _SHAPE = re.compile(r"[0-9a-f]{0,32}\d[0-9a-f]{0,64}", re.IGNORECASE)
 
@@ -358,7 +364,7 @@ def leads_on(text: str, near: Near) -> bool:
     if not text.endswith(":"):
         return False
     following = next((line for line in near.after(3) if line.strip()), "")
-    return reads_like_a_failure(" ".join(following.split()))
+    return reads_like_a_failure(" ".join(following.split())) and not _ENDED.match(following)
 
 
 def is_calm(text: str) -> bool:

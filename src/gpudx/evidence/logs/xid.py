@@ -18,7 +18,7 @@ from gpudx.evidence.logs._numbers import address
 from gpudx.model import DeviceFault
 
 FORMAT = "xid"
-MARKS = ("NVRM: Xid", "Xid=", "XID ", "Xid ", "Xid:", "XidCriticalError")
+MARKS = ("NVRM: Xid", "gsp: rc ", "Xid=", "XID ", "Xid ", "Xid:", "XidCriticalError")
 _LINE = re.compile(
     r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)[^)]*\): (\d+)(?:, pid='?([^',]+)'?)?(?:, name=([^,]+))?[, ]*(.*)"
 )
@@ -26,6 +26,9 @@ _LINE = re.compile(
 _RETOLD = re.compile(
     r"\b(?:Xid|XID)(?:CriticalError)?(?: error| code| event)?s?[ =:#]{1,3}(\d{1,3})\b(?!\.\d)(?:.{0,80}?(GPU-[0-9a-f-]{8,36}))?"
 )
+# nouveau with the firmware of NVIDIA (Linux, r535_gsp_msg_rc_triggered): the type is the number of the Xid.
+_NOUVEAU = re.compile(r"\bgsp: rc engn:\w+ chid:\d+ .*?\btype:(\d{1,3})\b(?:.*?\bfault_addr:([0-9a-f]+))?")
+_CHANNEL = re.compile(r"\[([\w.-]+)\[(\d+)\]\] errored")
 _FAULT = re.compile(r"Fault is of type (\S+) (\S+)|faulted @ (0x[0-9a-fA-F_]+)")
 _EXCEPTION = re.compile(r"(?:Warp|Global) Exception on \([^)]*\): (.+)")
 PROGRAM = {
@@ -91,6 +94,9 @@ def read(near: Near) -> Iterator[Event]:
 
 def _retold(near: Near) -> Iterator[Event]:
     """A number that another program repeats from the driver."""
+    if told := _NOUVEAU.search(near.text):
+        yield _by_firmware(int(told[1]), told[2], next(filter(None, map(_CHANNEL.search, near.after(3))), None))
+        return
     found = _RETOLD.search(near.text)
     number = int(found[1]) if found else 0
     if found is None or (number not in PROGRAM and number not in MACHINE):
@@ -105,6 +111,23 @@ def _retold(near: Near) -> Iterator[Event]:
         causes=(cause,) if cause else (),
         sure=False,
         next=_next.HEALTH if number in MACHINE else _next.DMESG,
+    )
+
+
+def _by_firmware(number: int, where: str | None, process: re.Match[str] | None) -> Event:
+    """nouveau passes on what the firmware of the device says, with the numbers of NVIDIA's own driver."""
+    means, cause = PROGRAM.get(number, (MACHINE.get(number, "a number that gpudx does not know"), ""))
+    who = _who(process[2], process[1]) if process else ""
+    value = int(where or "0", 16)
+    return Event(
+        kind=f"xid-{number}",
+        role="fault",
+        message=f"The firmware of the device reported error {number} (as Xid {number}): {means}{who}.",
+        facts=(("xid", str(number)), ("pci", "")),
+        notes=(*((f"the address was {value:#x}",) if value else ()), "not proved: which kernel, launch or line it was"),
+        causes=(cause,) if cause else (),
+        sure=False,
+        next=_next.DMESG,
     )
 
 

@@ -14,6 +14,7 @@ COST = 1.0
 CHANGES_PROGRAM = True
 VARIABLE = "GPUDX_EXCHANGE"  # native/core/what_if.h
 FRAMES = "="  # behind it, return addresses: only in launches that have one of them
+GRID = "+grid"  # with the two arguments the first two dimensions of the grid
 
 
 def missing(context: Context) -> str | None:
@@ -39,10 +40,11 @@ def changed(context: Context) -> str:
     """ "arguments 1 and 2 of kernel apply_scale swapped"."""
     wish = did(context)
     kernel, first, second = pair(wish)
-    return f"arguments {first} and {second} of kernel {kernel} swapped{' in some of its launches' if FRAMES in wish else ''}"
+    grid = " and the grid with them" if GRID in wish else ""
+    return f"arguments {first} and {second} of kernel {kernel} swapped{grid}{' in some of its launches' if FRAMES in wish else ''}"
 
 
 def pair(wish: str) -> tuple[str, str, str]:
     """The kernel and the two arguments that the recorder is asked for."""
-    kernel, first, second = wish.partition(FRAMES)[0].rsplit(":", 2)
+    kernel, first, second = wish.partition(FRAMES)[0].removesuffix(GRID).rsplit(":", 2)
     return kernel, first, second

@@ -12,7 +12,7 @@ from gpudx.lab.experiments import Context, Row
 from gpudx.model.how import How
 from gpudx.model.investigation import NOT_HIP
 
-KEPT, ROOMY, XNACK, PEERS = "kept", "roomy", "xnack", "peers"
+KEPT, ROOMY, LOW, XNACK, PEERS = "kept", "roomy", "low-roomy", "xnack", "peers"
 HOST, STRANGE = "host-pointer-on-device", "wrong-device-pointer"
 VARIABLE = "GPUDX_MEMORY"  # native/hip/room.c
 COST = 1.2
@@ -69,6 +69,18 @@ within that room. With a variant, only one buffer gets room.""",
         missing=missing,
         variants=buffers,
         how=partial(under, setting="room"),
+    ),
+    Row(
+        __name__,
+        LOW,
+        COST,
+        """Adds room before each allocation: as much as its own size, from 1 MiB to 256 MiB (HIP).
+
+If the fault goes away, it was an access before the start of a buffer, as by a negative index, or to memory that has moved. If it stays, it
+was not within that room. With a variant, only one buffer gets room.""",
+        missing=missing,
+        variants=buffers,
+        how=partial(under, setting="front"),
     ),
     Row(
         __name__,

@@ -1,0 +1,3 @@
+#pragma once
+
+struct Slices { const float *in; float *out; int width, slice, slices; float scale; };

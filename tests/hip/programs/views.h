@@ -1,0 +1,2 @@
+#pragma once
+struct View { float *data; int rows, cols; long stride; };
