@@ -13,7 +13,7 @@ HEAD = "/* Made by tools/generate.py. Included by launches.c, behind what is by 
 WRAPPER = """\
 {hot}{prototype}
 {{
-    struct launching at;
+    struct launching at{uneven};
     const struct gdx_shape shape = {{ {shape} }};
     launch_begins(&at, GDX_CALL_{call}, __builtin_return_address(0), kernel, shape, queue, {own_thread}, params, {extra});
     {result} status = {table}.{name}({arguments});
@@ -36,6 +36,13 @@ def shape_of(call: DriverCall) -> list[str]:
     return [*extents, "shared_bytes"]
 
 
+def uneven(call: DriverCall) -> str:
+    """Where work-items are given: are they no multiple of the block, so that the last blocks are smaller?"""
+    given = any(p.name == "items_x" for p in call.params)
+    parts = " || ".join(f"is_cut(items_{axis}, block_{axis})" for axis in AXES)
+    return f" = {{ .uneven = {parts} }}" if given else " = { .uneven = false }" if call.driver.short == "hip" else ""
+
+
 def table(call: DriverCall) -> str:
     """Where the driver's function is found: CUDA's hot ones lie beside what each launch needs anyway."""
     short = call.driver.short
@@ -46,6 +53,7 @@ def wrapper(call: DriverCall, name: str) -> str:
     return WRAPPER.format(
         hot="GDX_HOT " if call.hot else "",
         prototype=prototype(call, "rec_" + name),
+        uneven=uneven(call),
         shape=", ".join(shape_of(call)),
         call=call.name,
         own_thread=str(per_thread(call, name)).lower(),

@@ -48,7 +48,10 @@ env | grep -E '^(HIP|HSA|ROCR|AMD|GPU|GPUDX)_' | sort >"$out/environment.txt"
 git rev-parse HEAD >"$out/commit.txt" 2>/dev/null
 
 step "building the recorder"
-kept build.txt tools/test --version
+LIMIT=900 kept build.txt tools/test --version
+if [ ! -e build/native/libgpudx.so ]; then
+    cat "$out/build.txt" >&2; echo "The recorder could not be built: see above." >&2; exit 1
+fi
 kept doctor.txt python -m gpudx doctor -v
 for include in /opt/rocm*/include /usr/include; do
     [ -f "$include/hip/hip_runtime_api.h" ] && kept "signatures$(echo "$include" | tr / -).txt" python tools/hip_signatures.py "$include"

@@ -23,11 +23,11 @@ static inline int gdx_capturing(void)
 
 /* The numbers of records are those in src/gpudx/capsule/raw.py; numbers are never used again for something else. */
 enum gdx_capture_kind {
-    GDX_CAPTURE_BEGIN = 1,      /* a: the API (0 OpenCL, 1 CUDA), b: the number of this launch of the kernel; its name */
+    GDX_CAPTURE_BEGIN = 1,      /* a: the API (0 OpenCL, 1 CUDA, 2 HIP), b: the number of this launch of the kernel; its name */
     GDX_CAPTURE_DEVICE = 2,     /* lines: name, version, driver, platform or architecture */
-    GDX_CAPTURE_CODE = 3,       /* a: 1 source, 2 IL, 3 binary, 4 PTX, 5 cubin, 6 fat binary */
+    GDX_CAPTURE_CODE = 3,       /* a: 1 source, 2 IL, 3 binary, 4 PTX, 5 cubin, 6 fat binary, 7 code object or bundle of them */
     GDX_CAPTURE_OPTIONS = 4,    /* of the build */
-    GDX_CAPTURE_GEOMETRY = 5,   /* words: OpenCL dims, offset, global, local (0: left to the driver); CUDA grid, block, shared */
+    GDX_CAPTURE_GEOMETRY = 5,   /* words: OpenCL dims, offset, global, local (0: left to the driver); CUDA, HIP grid, block, shared */
     GDX_CAPTURE_ARGUMENT = 6,   /* a: index, b: 1 value, 2 buffer, 3 local, 4 SVM, 5 null, 6 not supported, 7 never set;
                                    c: buffer, bytes of local memory, or address; the value, or why it is not supported */
     GDX_CAPTURE_TYPE = 7,       /* a: index, b: space (1 global, 2 local, 3 constant, 4 private, 0 not known); lines: type, name */
@@ -45,7 +45,7 @@ enum gdx_capture_kind {
     GDX_CAPTURE_OBJECT = 18,    /* a: argument that has the value of a texture or surface object; what it is */
     GDX_CAPTURE_SCANNED = 15,   /* a: launches scanned, b: launches seen, c: arguments of unknown type */
 };
-enum { GDX_CODE_SOURCE = 1, GDX_CODE_IL, GDX_CODE_BINARY, GDX_CODE_PTX, GDX_CODE_CUBIN, GDX_CODE_FATBIN };
+enum { GDX_CODE_SOURCE = 1, GDX_CODE_IL, GDX_CODE_BINARY, GDX_CODE_PTX, GDX_CODE_CUBIN, GDX_CODE_FATBIN, GDX_CODE_OBJECT };
 enum { GDX_GIVEN_VALUE = 1, GDX_GIVEN_BUFFER, GDX_GIVEN_LOCAL, GDX_GIVEN_SVM, GDX_GIVEN_NULL, GDX_GIVEN_OTHER, GDX_GIVEN_UNSET };
 enum { GDX_CAPTURE_PIECE = 256 << 10 };
 

@@ -8,36 +8,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/clock.h"
-
-enum { IMAGES = 1 << 12, GLOBALS = 1 << 10, OBJECTS = 1 << 12, REACHED = 512, TEXT = 1024, IMAGE_MOST = 64 << 20, VALUE_MOST = 4096, NEARBY = 40 };
+enum { IMAGES = 1 << 12 };
 static const uint32_t wrapper_magic = 0x466243b1, fat_magic = 0xba55ed50;  /* images.c */
-static const uint64_t PATIENCE_NS = 20000000000ull;
 
 /* ---- what modules are made from ---- */
 
 static struct image { uint64_t owner; char *copy; size_t bytes; uint32_t kind; } images[IMAGES];  /* with the lock held */
 static unsigned image_count;
-static struct global { CUdeviceptr address; size_t bytes; uint64_t owner; char name[256]; } globals[GLOBALS];
-static unsigned global_count;
-
-/* A cubin ends behind its last section or header. */
-static size_t elf_bytes(const struct gdx_reader *me, const char *from)
-{
-    Elf64_Ehdr head;
-    if (!gdx_read(me, &head, from, sizeof head))
-        return 0;
-    uint64_t end = head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize, other = head.e_phoff + (uint64_t)head.e_phnum * head.e_phentsize;
-    end = other > end ? other : end;
-    for (unsigned i = 0; i < head.e_shnum; i++) {
-        Elf64_Shdr section;
-        if (!gdx_read(me, &section, from + head.e_shoff + (uint64_t)i * head.e_shentsize, sizeof section))
-            return 0;
-        if (section.sh_type != SHT_NOBITS && section.sh_offset + section.sh_size > end)
-            end = section.sh_offset + section.sh_size;
-    }
-    return end <= IMAGE_MOST ? (size_t)end : 0;
-}
 
 /* How long an image is, and what it is; 0: not known, and `text` says whether it ends with a zero. */
 static size_t measure(const struct gdx_reader *me, const char **from, uint32_t *kind)
@@ -50,14 +27,14 @@ static size_t measure(const struct gdx_reader *me, const char **from, uint32_t *
     gdx_read_some(me, &magic, *from, sizeof magic);
     if (magic == fat_magic && gdx_read(me, &fat, *from, sizeof fat)) {
         *kind = GDX_CODE_FATBIN;
-        return fat.bytes <= IMAGE_MOST ? (size_t)fat.header_bytes + fat.bytes : 0;
+        return fat.bytes <= GDX_IMAGE_MOST ? (size_t)fat.header_bytes + fat.bytes : 0;
     }
     if (!memcmp(&magic, ELFMAG, SELFMAG)) {
         *kind = GDX_CODE_CUBIN;
-        return elf_bytes(me, *from);
+        return gdx_elf_bytes(me, *from);
     }
     *kind = GDX_CODE_PTX;
-    size_t length = gdx_text_length(me, *from, IMAGE_MOST);
+    size_t length = gdx_text_length(me, *from, GDX_IMAGE_MOST);
     return length == SIZE_MAX ? 0 : length;
 }
 
@@ -87,27 +64,12 @@ void gdx_cu_capture_image(const void *image, CUresult status, const void *result
     errno = saved;
 }
 
+/* ---- variables, textures and surfaces ---- */
+
 static void add_global(CUresult status, const CUdeviceptr *result, const size_t *size, uint64_t owner, const char *name)
 {
-    struct gdx_calm calm;
-    struct gdx_lane *lane = GDX_UNLIKELY(gdx_capturing()) && gdx_on() ? gdx_lane() : NULL;
-    struct global made = { .owner = owner };
-    bool whole = false;
-    if (!lane || status != CUDA_SUCCESS || !result || !name || !gdx_cu_driver.cuMemGetAddressRange_v2)
-        return;
-    made.address = *result;
-    made.bytes = size ? *size : 0;
-    if (!made.bytes || !gdx_read_text(&lane->reader, made.name, sizeof made.name - 1, name, &whole) || !whole)
-        return;
-    gdx_lock(GDX_LOCK_CAPTURE, &calm);
-    unsigned at = 0;
-    while (at < global_count && globals[at].address != made.address)
-        at++;
-    if (at < GLOBALS) {
-        globals[at] = made;
-        global_count = at == global_count ? at + 1 : global_count;
-    }
-    gdx_unlock(GDX_LOCK_CAPTURE, &calm);
+    if (GDX_UNLIKELY(gdx_capturing()) && status == CUDA_SUCCESS && result && size && gdx_cu_driver.cuMemGetAddressRange_v2)
+        gdx_capture_global(owner, *result, *size, name);
 }
 
 /* A caller need not ask for the size, and CUDA's runtime does not always: it is asked for here then. */
@@ -129,42 +91,10 @@ void gdx_cu_after_cuLibraryGetGlobal(CUresult status, CUdeviceptr *result, size_
     add_global(status, result, size ? size : &bytes, GDX_CU_WORD(program), name);
 }
 
-/* ---- texture and surface objects: numbers that stand for memory which no parameter points to ---- */
-
-static struct object { uint64_t handle; const char *what; } objects[OBJECTS];  /* what: NULL where it was destroyed */
-static unsigned object_count;
-
 static void note_object(CUresult status, uint64_t handle, const char *what, bool alive)
 {
-    struct gdx_calm calm;
-    if (status != CUDA_SUCCESS || !gdx_capturing() || !gdx_on())
-        return;
-    gdx_lock(GDX_LOCK_CAPTURE, &calm);
-    unsigned at = 0, reused = OBJECTS;
-    while (at < object_count && (objects[at].handle != handle || objects[at].what != what)) {
-        if (!objects[at].what)
-            reused = at;
-        at++;
-    }
-    if (at == object_count && alive && reused < OBJECTS)
-        at = reused;
-    if (at < OBJECTS && (alive || at < object_count)) {
-        objects[at] = (struct object){ handle, alive ? what : NULL };
-        object_count = at == object_count ? at + 1 : object_count;
-    }
-    gdx_unlock(GDX_LOCK_CAPTURE, &calm);
-}
-
-static const char *object_of(uint64_t word)
-{
-    struct gdx_calm calm;
-    const char *found = NULL;
-    gdx_lock(GDX_LOCK_CAPTURE, &calm);
-    for (unsigned i = 0; i < object_count; i++)
-        if (objects[i].what && objects[i].handle == word)
-            found = objects[i].what;
-    gdx_unlock(GDX_LOCK_CAPTURE, &calm);
-    return found;
+    if (status == CUDA_SUCCESS)
+        gdx_capture_object(handle, what, alive);
 }
 
 static const char texture_object[] = "texture object", surface_object[] = "surface object";
@@ -192,110 +122,26 @@ void gdx_cu_after_cuSurfObjectDestroy(CUresult status, CUsurfObject surface)
     note_object(status, surface, surface_object, false);
 }
 
-/* ---- the memory that a launch can reach ---- */
+/* ---- what a capture needs of the driver ---- */
 
-struct gdx_cu_capture {
-    struct gdx_capture file;
-    CUstream queue;
-    uint32_t count;
-    struct { CUdeviceptr base; size_t bytes; } places[REACHED];
-    char room[GDX_CAPTURE_PIECE];
-};
-
-/* NULL: all of the stream's work is done. */
-static const char *wait_for(CUstream queue, CUresult *status)
+static void put_device(char text[GDX_DEVICE_TEXT])
 {
-    uint64_t until = gdx_clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
-    for (unsigned tries = 0;; tries++) {
-        *status = gdx_cu_driver.cuStreamQuery(queue);
-        if (*status != CUDA_ERROR_NOT_READY)
-            return NULL;
-        if (gdx_clock_ns(CLOCK_MONOTONIC) > until)
-            return "its stream did not end in 20 s";
-        gdx_wait(tries);
-    }
-}
-
-static bool add_place(struct gdx_cu_capture *c, CUdeviceptr base, size_t bytes)
-{
-    const uint64_t words[] = { 0, 0, base, 0 };
-    for (uint32_t i = 0; i < c->count; i++)
-        if (c->places[i].base == base)
-            return true;
-    if (c->count == REACHED || !gdx_capture_room(&c->file, bytes))
-        return false;
-    gdx_capture_put(&c->file, GDX_CAPTURE_BUFFER, c->count, bytes, 0, words, sizeof words);
-    c->places[c->count].base = base;
-    c->places[c->count++].bytes = bytes;
-    return true;
-}
-
-/* Is a word near memory that is known? To ask the driver about each would take long. */
-static bool is_near(const struct gdx_cu_capture *c, uint64_t word)
-{
-    for (uint32_t i = 0; i < c->count; i++)
-        if (c->places[i].base >> NEARBY == word >> NEARBY)
-            return true;
-    return false;
-}
-
-static bool is_known(const struct gdx_cu_capture *c, uint64_t word)
-{
-    for (uint32_t i = 0; i < c->count; i++)
-        if (word >= c->places[i].base && word - c->places[i].base < c->places[i].bytes)
-            return true;
-    return false;
-}
-
-static bool follow(struct gdx_cu_capture *c, const char *data, size_t bytes, bool all)
-{
-    bool fits = true;
-    for (size_t at = 0; fits && at + sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
-        uint64_t word;
-        CUdeviceptr base = 0;
-        size_t size = 0;
-        memcpy(&word, data + at, sizeof word);
-        if (word < 0x10000 || (!all && !is_near(c, word)) || is_known(c, word))
-            continue;
-        if (gdx_cu_driver.cuMemGetAddressRange_v2(&base, &size, word) == CUDA_SUCCESS && size)
-            fits = add_place(c, base, size);
-    }
-    return fits;
-}
-
-static const char *put_contents(struct gdx_cu_capture *c, enum gdx_capture_kind kind)
-{
-    for (uint32_t i = 0; i < c->count; i++)
-        for (uint64_t offset = 0; offset < c->places[i].bytes; offset += sizeof c->room) {
-            size_t rest = c->places[i].bytes - offset, bytes = rest < sizeof c->room ? rest : sizeof c->room;
-            if (gdx_cu_driver.cuMemcpyDtoH_v2(c->room, c->places[i].base + offset, bytes) != CUDA_SUCCESS)
-                return "the driver does not read memory that the launch reaches";
-            gdx_capture_piece(&c->file, kind, i, offset, c->room, bytes);
-            if (kind == GDX_CAPTURE_BEFORE && !follow(c, c->room, bytes, false))
-                return "the launch reaches more memory than can be captured";
-        }
-    return NULL;
-}
-
-/* ---- the parts ---- */
-
-static void put_device(struct gdx_cu_capture *c)
-{
-    char text[TEXT], name[256] = "";
+    char name[256] = "";
     int version = 0, major = 0, minor = 0;
     CUdevice device = gdx_cu_current_device();
     gdx_cu_driver.cuDeviceGetName(name, sizeof name, device);
     gdx_cu_driver.cuDriverGetVersion(&version);
     gdx_cu_driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
     gdx_cu_driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-    snprintf(text, sizeof text, "%s\nsm_%d%d\nCUDA %d.%d\nNVIDIA CUDA", name, major, minor, version / 1000, version % 1000 / 10);
-    gdx_capture_text(&c->file, GDX_CAPTURE_DEVICE, 0, text);
+    snprintf(text, GDX_DEVICE_TEXT, "%s\nsm_%d%d\nCUDA %d.%d\nNVIDIA CUDA", name, major, minor, version / 1000, version % 1000 / 10);
 }
 
-static const char *put_code(struct gdx_cu_capture *c, uint64_t owner)
+static const char *put_code(struct gdx_capture *to, uintptr_t kernel, struct gdx_function *row)
 {
     struct gdx_calm calm;
     struct image found = { 0 };
+    uint64_t owner = atomic_load(&row->owner);
+    (void)kernel;
     gdx_lock(GDX_LOCK_CAPTURE, &calm);
     for (unsigned i = 0; i < image_count; i++)
         if (images[i].owner == owner)
@@ -303,7 +149,7 @@ static const char *put_code(struct gdx_cu_capture *c, uint64_t owner)
     gdx_unlock(GDX_LOCK_CAPTURE, &calm);
     if (!found.bytes)
         return "the image of its module was not seen";
-    gdx_capture_put(&c->file, GDX_CAPTURE_CODE, found.kind, 0, 0, found.copy, found.bytes);
+    gdx_capture_put(to, GDX_CAPTURE_CODE, found.kind, 0, 0, found.copy, found.bytes);
     return NULL;
 }
 
@@ -315,98 +161,37 @@ static bool has_image(uint64_t owner)
     return false;
 }
 
-/* Variables that the program has asked for: it may have written them. They are those of the kernel's module, or of a module that stands for
- * its library: cuLibraryGetModule gives that another handle, which has no image of its own. */
-static const char *put_globals(struct gdx_cu_capture *c, uint64_t owner)
+static bool range_of(uint64_t address, uint64_t *base, uint64_t *bytes)
 {
-    for (unsigned i = 0; i < global_count; i++) {
-        if (globals[i].owner != owner && has_image(globals[i].owner))
-            continue;
-        if (!add_place(c, globals[i].address, globals[i].bytes))
-            return "the launch reaches more memory than can be captured";
-        gdx_capture_text(&c->file, GDX_CAPTURE_SYMBOL, c->count - 1, globals[i].name);
-    }
-    return NULL;
+    CUdeviceptr start = 0;
+    size_t size = 0;
+    bool found = gdx_cu_driver.cuMemGetAddressRange_v2(&start, &size, address) == CUDA_SUCCESS;
+    *base = start;
+    *bytes = size;
+    return found;
 }
 
-static const char *put_arguments(struct gdx_cu_capture *c, const struct gdx_cu_wanted *l, const struct gdx_layout *layout)
+static bool read_memory(void *to, uint64_t from, size_t bytes, uint64_t queue)
 {
-    char value[VALUE_MOST];
-    for (uint32_t i = 0; i < layout->count; i++) {
-        size_t bytes = gdx_argument_bytes(layout, l->params, l->extra, i, value, sizeof value);
-        if (!bytes)
-            return "one of its parameters cannot be read";
-        gdx_capture_put(&c->file, GDX_CAPTURE_ARGUMENT, i, GDX_GIVEN_VALUE, 0, value, bytes);
-        uint64_t word = 0;
-        memcpy(&word, value, bytes < sizeof word ? bytes : sizeof word);
-        const char *object = bytes == sizeof word ? object_of(word) : NULL;
-        if (object)
-            gdx_capture_text(&c->file, GDX_CAPTURE_OBJECT, i, object);
-        if (!follow(c, value, bytes, true))
-            return "the launch reaches more memory than can be captured";
-    }
-    return NULL;
+    (void)queue;
+    return gdx_cu_driver.cuMemcpyDtoH_v2(to, from, bytes) == CUDA_SUCCESS;
 }
 
-static const char *put_launch(struct gdx_cu_capture *c, const struct gdx_cu_wanted *l, const struct gdx_layout *layout)
+static int query(uint64_t queue)
 {
-    CUresult status;
-    struct gdx_function *row = gdx_known((uintptr_t)l->kernel);
-    const struct gdx_shape *s = &l->shape;
-    const uint64_t words[] = { s->grid_x, s->grid_y, s->grid_z, s->block_x, s->block_y, s->block_z, s->shared_bytes };
-    if (!layout || !row || layout->count < layout->all)
-        return "the driver does not describe its parameters";
-    if (atomic_load(&gdx_cu_captures) > 0)
-        return "a stream is being captured into a graph";
-    put_device(c);
-    const char *why = put_code(c, atomic_load(&row->owner));
-    gdx_capture_put(&c->file, GDX_CAPTURE_GEOMETRY, 0, 0, 0, words, sizeof words);
-    why = why ? why : put_globals(c, atomic_load(&row->owner));
-    why = why ? why : put_arguments(c, l, layout);
-    why = why ? why : wait_for(c->queue, &status);
-    return why ? why : put_contents(c, GDX_CAPTURE_BEFORE);
+    return (int)gdx_cu_driver.cuStreamQuery((CUstream)(uintptr_t)queue);
 }
 
-struct gdx_cu_capture *gdx_cu_capture_before(const struct gdx_cu_wanted *l, const struct gdx_layout *layout)
-{
-    uint64_t number = 0;
-    int saved = errno;
-    struct gdx_capture file;
-    struct gdx_cu_capture *c = NULL;
-    const char *name = gdx_on() ? gdx_cu_name_of(l->kernel) : NULL;
-    if (!name || !gdx_capture_wants(name, &number) || !gdx_capture_open(&file, 1, number, name))
-        return NULL;
-    c = mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (c == MAP_FAILED) {
-        gdx_capture_close(&file);
-        return NULL;
-    }
-    c->file = file;
-    c->queue = l->own_thread && !l->queue ? (CUstream)CU_STREAM_PER_THREAD : l->queue;
-    const char *why = put_launch(c, l, layout);
-    if (why) {
-        gdx_capture_text(&c->file, GDX_CAPTURE_REFUSED, 0, why);
-        gdx_capture_close(&c->file);
-        munmap(c, sizeof *c);
-        c = NULL;
-    }
-    errno = saved;
-    return c;
-}
+static const struct gdx_capture_api api = {
+    .number = 1, .not_ready = CUDA_ERROR_NOT_READY, .stream_captures = &gdx_cu_captures, .device = put_device,
+    .put_code = put_code, .has_code = has_image, .range = range_of, .read = read_memory, .query = query,
+};
 
-void gdx_cu_capture_after(struct gdx_cu_capture *c, CUresult status)
+struct gdx_launch_capture *gdx_cu_capture_before(const struct gdx_cu_wanted *l, const struct gdx_layout *layout)
 {
-    int saved = errno;
-    CUresult ended = CUDA_SUCCESS;
-    gdx_capture_put(&c->file, GDX_CAPTURE_LAUNCHED, status, 0, 0, NULL, 0);
-    const char *why = status == CUDA_SUCCESS ? wait_for(c->queue, &ended) : NULL;
-    if (!why && status == CUDA_SUCCESS && ended == CUDA_SUCCESS)
-        why = put_contents(c, GDX_CAPTURE_AFTER);
-    if (why)
-        gdx_capture_text(&c->file, GDX_CAPTURE_REFUSED, 1, why);
-    else
-        gdx_capture_put(&c->file, GDX_CAPTURE_ENDED, ended, 0, 0, NULL, 0);
-    gdx_capture_close(&c->file);
-    munmap(c, sizeof *c);
-    errno = saved;
+    const struct gdx_wanted_launch launch = {
+        .name = gdx_cu_name_of(l->kernel), .kernel = (uintptr_t)l->kernel, .shape = l->shape,
+        .queue = l->own_thread && !l->queue ? CU_STREAM_PER_THREAD : GDX_CU_WORD(l->queue), .params = l->params, .extra = l->extra,
+    };
+    return gdx_launch_capture_before(&api, &launch, layout);
 }

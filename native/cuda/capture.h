@@ -1,16 +1,13 @@
-/* A launch that is written down whole (core/capture.h): the image of its module, its parameters, and what is in all device memory that
- * the words in its parameters point into, and further on from there. Addresses stay what they are: a replay puts memory back there. */
+/* CUDA launches that are written down whole (driver/capture.h), and the images of their modules. */
 #pragma once
 
-#include "core/capture.h"
 #include "cuda/hooks.h"
+#include "driver/capture.h"
 
-struct gdx_cu_capture;
 struct gdx_cu_wanted { CUfunction kernel; struct gdx_shape shape; CUstream queue; bool own_thread; void **params, **extra; };
 
 void gdx_cu_capture_image(const void *image, CUresult status, const void *result);
-struct gdx_cu_capture *gdx_cu_capture_before(const struct gdx_cu_wanted *l, const struct gdx_layout *layout);
-void gdx_cu_capture_after(struct gdx_cu_capture *c, CUresult status);
+struct gdx_launch_capture *gdx_cu_capture_before(const struct gdx_cu_wanted *l, const struct gdx_layout *layout);
 
 static inline void gdx_cu_capture_loaded(const void *image, CUresult status, const void *result)
 {

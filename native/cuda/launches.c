@@ -14,7 +14,7 @@
 struct launching {
     struct gdx_open open;
     const struct gdx_layout *layout;
-    struct gdx_cu_capture *capture;  /* NULL: it is not the one that is captured */
+    struct gdx_launch_capture *capture;  /* NULL: it is not the one that is captured */
     struct gdx_cu_nan *nan;          /* NULL: nobody looks for a NaN in it */
     unsigned site;
 };
@@ -51,7 +51,7 @@ GDX_COLD static void end_rarely(struct launching *at, CUfunction kernel, CUstrea
     if (at->nan)
         gdx_cu_nan_after(at->nan, queue, result);
     if (at->capture)
-        gdx_cu_capture_after(at->capture, result);
+        gdx_launch_capture_after(at->capture, (int)result);
     if (!at->layout && result == CUDA_SUCCESS)
         gdx_cu_met_by_launch(kernel);
     if (gdx_serialised() && result == CUDA_SUCCESS)

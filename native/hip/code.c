@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "driver/capture.h"
 #include "hip/hooks.h"
 #include "hip/msgpack.h"
 #include "hip/spirv.h"
@@ -274,7 +275,7 @@ static struct gdx_hip_image *fresh(const char *binary, const char *end)
     return image;
 }
 
-const struct gdx_hip_image *gdx_hip_image_of(const void *fat_binary)
+static struct gdx_hip_image *image_of(const void *fat_binary)
 {
     struct wrapper wrapper;
     const char *binary = fat_binary;
@@ -285,15 +286,68 @@ const struct gdx_hip_image *gdx_hip_image_of(const void *fat_binary)
     return fresh(binary, NULL);
 }
 
-/* Looked at now: the image itself is the program's, and may be gone at the first launch. */
-static const struct gdx_hip_image *copied(const struct gdx_hip_image *image)
+const struct gdx_hip_image *gdx_hip_image_of(const void *fat_binary)
 {
-    return looked_at(image) ? image : NULL;
+    return image_of(fat_binary);
+}
+
+/* A bundle ends behind its last entry, a file at its end. 0: not known. */
+static uint64_t bytes_of(const struct look *look)
+{
+    static const struct gdx_reader anybody;
+    uint64_t count, next = strlen(bundle_magic), end = 0;
+    if (begins(look, ELFMAG))
+        return gdx_elf_bytes(&anybody, look->binary);
+    if (!begins(look, bundle_magic))
+        return look->end ? (uint64_t)(look->end - look->binary) : 0;
+    if (!copy_part(look, look->binary, next, &count, sizeof count) || count > ENTRIES_MAX)
+        return 0;
+    next += sizeof count;
+    for (uint64_t i = 0; i < count; i++) {
+        struct entry entry;
+        if (!copy_part(look, look->binary, next, &entry, sizeof entry) || entry.offset > GDX_IMAGE_MOST || entry.size > GDX_IMAGE_MOST)
+            return 0;
+        end = entry.offset + entry.size > end ? entry.offset + entry.size : end;
+        next += sizeof entry + entry.target_bytes;
+    }
+    return end;
+}
+
+char *gdx_hip_whole_image(const struct gdx_hip_image *image, size_t *bytes)
+{
+    char *copy = NULL;
+    struct look look = { image ? image->binary : NULL, image ? image->end : NULL, NULL };
+    if (!look.binary)
+        return NULL;
+    if (begins(&look, "CCOB"))
+        gdx_hip_unpack(look.binary, look.end, copy_some, &copy, bytes);
+    else if ((*bytes = bytes_of(&look)) && *bytes <= GDX_IMAGE_MOST && (copy = pages(*bytes)) && !copy_part(&look, look.binary, 0, copy, *bytes)) {
+        munmap(copy, *bytes);
+        copy = NULL;
+    }
+    if (copy && *bytes > GDX_IMAGE_MOST) {
+        munmap(copy, *bytes);
+        copy = NULL;
+    }
+    return copy;
+}
+
+/* Looked at now: the image itself is the program's, and may be gone at the first launch. Where a launch is captured, all of it is kept. */
+static const struct gdx_hip_image *copied(struct gdx_hip_image *image)
+{
+    size_t bytes = 0;
+    if (!looked_at(image))
+        return NULL;
+    if (GDX_UNLIKELY(gdx_capturing() & GDX_CAPTURE_LAUNCH)) {
+        image->binary = gdx_hip_whole_image(image, &bytes);
+        image->end = image->binary ? image->binary + bytes : NULL;
+    }
+    return image;
 }
 
 const struct gdx_hip_image *gdx_hip_copy_image(const void *image)
 {
-    return gdx_on() && image ? copied(gdx_hip_image_of(image)) : NULL;
+    return gdx_on() && image ? copied(image_of(image)) : NULL;
 }
 
 /* Only plain files are opened: opening anything else can wait, or be noticed by someone. */

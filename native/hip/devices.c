@@ -52,22 +52,37 @@ static uint64_t features(const char *target)
     return found;
 }
 
+/* hip_version.h: HIP_VERSION = major * 10000000 + minor * 100000 + patch */
+static int version_of(char *text, size_t room)
+{
+    int runtime = 0;
+    if (gdx_hip_next.hipRuntimeGetVersion)
+        gdx_hip_next.hipRuntimeGetVersion(&runtime);
+    snprintf(text, room, "HIP %d.%d", runtime / 10000000, runtime / 100000 % 100);
+    return runtime;
+}
+
+void gdx_hip_describe(int device, char *text, size_t room)
+{
+    char name[TEXT] = "", version[TEXT], properties[PROPERTIES];
+    if (gdx_hip_next.hipDeviceGetName)
+        gdx_hip_next.hipDeviceGetName(name, sizeof name, device);
+    version_of(version, sizeof version);
+    snprintf(text, room, "%s\n%.*s\n%s", name, TEXT, architecture(properties, sizeof properties, device), version);
+}
+
 /* The order is that of `numbers` of note_device in schema/events.toml. Only what every version answers is asked: a
  * question that fails would be the error that the program is told. */
 static void note_device(int device)
 {
     char name[TEXT] = "", version[TEXT] = "", properties[PROPERTIES];
-    int runtime = 0;
     size_t memory = 0;
     if (gdx_hip_next.hipDeviceGetName)
         gdx_hip_next.hipDeviceGetName(name, sizeof name, device);
     if (gdx_hip_next.hipDeviceTotalMem)
         gdx_hip_next.hipDeviceTotalMem(&memory, device);
-    if (gdx_hip_next.hipRuntimeGetVersion)
-        gdx_hip_next.hipRuntimeGetVersion(&runtime);
-    /* hip_version.h: HIP_VERSION = major * 10000000 + minor * 100000 + patch */
-    snprintf(version, sizeof version, "HIP %d.%d%s", runtime / 10000000, runtime / 100000 % 100,
-             gdx_is_over(&gdx_hip_api, "libOpenCL") ? " over OpenCL" : gdx_is_over(&gdx_hip_api, "libze_loader") ? " over Level Zero" : "");
+    int runtime = version_of(version, sizeof version);
+    strcat(version, gdx_is_over(&gdx_hip_api, "libOpenCL") ? " over OpenCL" : gdx_is_over(&gdx_hip_api, "libze_loader") ? " over Level Zero" : "");
     const char *target = architecture(properties, sizeof properties, device);
 #define ATTRIBUTE(what) attribute(device, hipDeviceAttribute##what)
     const uint64_t words[] = {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "driver/driver.h"
+#include "hip/capture.h"
 #include "hip/crumbs.h"
 #include "hip/hooks.h"
 #include "hip/red.h"
@@ -109,6 +110,15 @@ GDX_EXPORT void __hipRegisterFunction(void **modules, const void *host, char *na
         return;
     next(modules, host, name, device_name, limit, thread, block_id, block, grid, wavefront);
     gdx_hip_met(host, modules, image_of(modules), device_name);
+}
+
+GDX_EXPORT void __hipRegisterVar(void **modules, void *variable, char *name, char *device_name, int is_extern, size_t bytes,
+                                 int is_constant, int is_global)
+{
+    __typeof__(&__hipRegisterVar) next = REAL(__hipRegisterVar);
+    if (next)
+        next(modules, variable, name, device_name, is_extern, bytes, is_constant, is_global);
+    gdx_hip_capture_registered(modules, variable, device_name, bytes);
 }
 
 GDX_EXPORT void __hipUnregisterFatBinary(void **modules)

@@ -37,6 +37,12 @@ const char *gdx_hip_name_of(const void *function)
     return about ? about->name : NULL;
 }
 
+const struct gdx_hip_image *gdx_hip_image_of_function(const void *function)
+{
+    const struct about *about = about_of(gdx_known((uintptr_t)function));
+    return about ? about->image : NULL;
+}
+
 /* ---- notes ---- */
 
 /* The order is that of `numbers` of note_kernel in schema/events.toml. */

@@ -32,6 +32,7 @@ extern _Atomic int gdx_hip_captures;  /* streams being captured in this process 
 
 void gdx_hip_learn_device(void);
 bool gdx_hip_is_captured(hipStream_t queue, bool own_thread);
+void gdx_hip_describe(int device, char *text, size_t room);  /* as a capsule has it: name, target, version in lines */
 
 GDX_INLINE bool gdx_hip_begin_late(struct gdx_open *open, uint32_t call, void *caller)
 {
@@ -100,10 +101,13 @@ bool gdx_hip_find_kernel(const struct gdx_hip_image *image, const char *name, st
 const char *gdx_hip_why_not(const struct gdx_hip_image *image);  /* why nothing is known of its kernels; NULL: it is */
 /* "gfx90a gfx1030:xnack-", "" if not known; whole: none is missing */
 const char *gdx_hip_targets(const struct gdx_hip_image *image, bool *whole);
+/* All of it, unpacked, in memory that the caller unmaps; NULL: its end is not known, or it is too long. */
+char *gdx_hip_whole_image(const struct gdx_hip_image *image, size_t *bytes);
 bool gdx_hip_noted(const struct gdx_hip_image *image, uint32_t generation);  /* was it, before this? */
 
 /* ---- functions.c ---- */
 
 void gdx_hip_met(const void *function, const void *owner, const struct gdx_hip_image *image, const char *name);
 const struct gdx_layout *gdx_hip_layout_of(const void *function);
+const struct gdx_hip_image *gdx_hip_image_of_function(const void *function);
 const char *gdx_hip_name_of(const void *function);  /* NULL: not known */

@@ -1,13 +1,32 @@
 /* Launches: written down with all of their arguments before the runtime sees them. */
 #define _GNU_SOURCE
 #include "core/perturb.h"
+#include "hip/capture.h"
 #include "hip/crumbs.h"
 #include "hip/hooks.h"
 #include "hip/red.h"
 #include "hip/sites.h"
 #include "hip/watch.h"
 
-struct launching { struct gdx_open open; unsigned site; };
+struct launching {
+    struct gdx_open open;
+    struct gdx_launch_capture *capture;  /* NULL: it is not the one that is captured */
+    unsigned site;
+    bool uneven;                         /* its last blocks are smaller */
+};
+
+/* Last before the runtime: what it waits for must not change any more. */
+static inline void captures(struct launching *at, const void *kernel, struct gdx_shape shape, hipStream_t queue, bool own_thread,
+                            void **params, void **extra, const struct gdx_layout *layout)
+{
+    if (GDX_LIKELY(!(gdx_capturing() & GDX_CAPTURE_LAUNCH)))
+        return;
+    const struct gdx_wanted_launch launch = {
+        .kernel = (uintptr_t)kernel, .shape = shape, .queue = own_thread && !queue ? hipStreamPerThread : GDX_HIP_WORD(queue),
+        .params = params, .extra = extra, .why_not = at->uneven ? "its last blocks are smaller than the others" : NULL,
+    };
+    at->capture = gdx_hip_capture_before(&launch, layout);
+}
 
 /* Everything that comes before the runtime is called. */
 GDX_INLINE void launch_begins(struct launching *at, uint32_t call, void *caller, const void *kernel, struct gdx_shape shape,
@@ -21,13 +40,15 @@ GDX_INLINE void launch_begins(struct launching *at, uint32_t call, void *caller,
     gdx_hip_crumbs_ready();
     const struct gdx_layout *layout = gdx_hip_layout_of(kernel);
     struct gdx_open *open = &at->open;
-    if (!gdx_hip_begin(open, call, caller))
-        return;
-    gdx_put_shape(open, gdx_hip_queue(queue, own_thread), kernel, shape);
-    gdx_show(open);
-    gdx_put_arguments(open, layout, params, extra);
-    gdx_commit(open);
-    gdx_stack_of_work(open);
+    at->capture = NULL;
+    if (gdx_hip_begin(open, call, caller)) {
+        gdx_put_shape(open, gdx_hip_queue(queue, own_thread), kernel, shape);
+        gdx_show(open);
+        gdx_put_arguments(open, layout, params, extra);
+        gdx_commit(open);
+        gdx_stack_of_work(open);
+    }
+    captures(at, kernel, shape, queue, own_thread, params, extra, layout);
 }
 
 GDX_INLINE void launch_ends(struct launching *at, const void *kernel, hipStream_t queue, bool own_thread, void **params,
@@ -38,6 +59,8 @@ GDX_INLINE void launch_ends(struct launching *at, const void *kernel, hipStream_
     gdx_hip_crumb(open, queue, own_thread, status);
     gdx_hip_end_on(open, queue, own_thread, status);
     gdx_hip_site_ends(at->site, queue, own_thread, status);
+    if (GDX_UNLIKELY(at->capture != NULL))
+        gdx_launch_capture_after(at->capture, (int)status);
     /* Only behind a launch that succeeded: a wait sets the error that the program may ask for. */
     if (GDX_UNLIKELY(gdx_serialised()) && status == hipSuccess && gdx_hip_wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread))
         gdx_hip_red_launched(kernel, params, extra);
@@ -49,6 +72,11 @@ GDX_INLINE void launch_ends(struct launching *at, const void *kernel, hipStream_
 static inline uint32_t groups(uint32_t items, uint32_t block)
 {
     return block ? (uint32_t)(((uint64_t)items + block - 1) / block) : 0;
+}
+
+static inline bool is_cut(uint32_t items, uint32_t block)
+{
+    return block && items % block;
 }
 
 #include "hip_launches.h"
@@ -72,7 +100,7 @@ static bool read_config(void *to, const void *config, size_t bytes)
 #define BY_CONFIG(name, type, kernel_type, more, extra, ...)                                                         \
     hipError_t rec_##name(const void *config, kernel_type kernel, void **params more)                               \
     {                                                                                                                \
-        struct launching at;                                                                                         \
+        struct launching at = { .uneven = false };                                                                   \
         struct type c;                                                                                               \
         const bool good = read_config(&c, config, sizeof c);                                                         \
         const struct gdx_shape shape = { c.grid.x,  c.grid.y,  c.grid.z,      c.block.x,                              \
@@ -97,6 +125,10 @@ hipError_t rec_hipLaunchByPtr(const void *kernel)
         open.slot->flags |= GDX_FLAG_cut;
         gdx_commit(&open);
         gdx_stack_of_work(&open);
+    }
+    if (GDX_UNLIKELY(gdx_capturing() & GDX_CAPTURE_LAUNCH)) {
+        const struct gdx_wanted_launch launch = { .kernel = (uintptr_t)kernel, .why_not = "calls before hipLaunchByPtr gave its arguments" };
+        gdx_hip_capture_before(&launch, NULL);
     }
     hipError_t status = gdx_hip_next.hipLaunchByPtr(kernel);
     if (gdx_watching() && status == hipSuccess)

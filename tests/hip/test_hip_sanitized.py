@@ -45,6 +45,22 @@ def test_faults(kit: Kit, careful: Kit, fault: str, way: dict[str, str]) -> None
     sanitized.check(careful.run_hip(kit.hip_program("faults"), fault, **way).stderr)
 
 
+@pytest.mark.parametrize("launch", ["_Z3addPKfS0_Pfi#2", "_Z6followPPflf", "_Z6scaled4ViewPf"])
+def test_captured_launches(kit: Kit, careful: Kit, tmp_path: Path, launch: str) -> None:
+    built, way = kit.hip_program("captured"), {"GPUDX_CAPTURE": launch, "GPUDX_CAPTURE_DIR": str(tmp_path)}
+    assert careful.run_hip(built, **way).seen == kit.run_hip(built, record=False).seen
+    assert [one.stat().st_size > 4096 for one in tmp_path.glob("launch-*.raw")] == [True]
+
+
+def test_captured_modules(kit: Kit, careful: Kit, tmp_path: Path) -> None:
+    built, code = kit.hip_program("captured"), kit.code_object_of("captured")
+    for number, data in enumerate((code.read_bytes(), *spoilt(code.read_bytes()))):
+        path = tmp_path / f"{number}.co"
+        path.write_bytes(data)
+        way = {"GPUDX_CAPTURE": "_Z3addPKfS0_Pfi", "GPUDX_CAPTURE_DIR": str(tmp_path)}
+        assert careful.run_hip(built, "module", str(path), **way).seen == kit.run_hip(built, "module", str(path), record=False).seen
+
+
 def test_damaged_code_objects(careful: Kit, by_dlsym: Built, code_object: Path, tmp_path: Path) -> None:
     for number, data in enumerate(spoilt(code_object.read_bytes())):
         path = tmp_path / f"{number}.co"

@@ -20,6 +20,7 @@ from typing import Any, get_args
 import numpy as np
 
 from gpudx.capsule.model import (
+    Api,
     Argument,
     Buffer,
     Bytes,
@@ -187,7 +188,7 @@ class _Reader:
                 f"{self._path} is a capsule of version {repr(said.get('version'))[:20]}, and this gpudx reads version {VERSION}:"
                 " use a newer gpudx."
             )
-        api = self._one_of(said, "api", ("opencl", "cuda"))
+        api = self._one_of(said, "api", get_args(Api))
         has_data = bool(said.get("holds_data"))
         buffers = tuple(
             self._buffer(one, at, has_data) for at, one in enumerate(self._list(said, "buffers", MOST_BUFFERS))

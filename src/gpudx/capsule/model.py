@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 POINTER = 8  # bytes
 Bytes = npt.NDArray[np.uint8]
-CodeKind = Literal["source", "il", "binary", "ptx", "cubin", "fatbin"]
+Api = Literal["opencl", "cuda", "hip"]
+CodeKind = Literal["source", "il", "binary", "ptx", "cubin", "fatbin", "code object"]
 Given = Literal["value", "buffer", "local", "svm", "null", "unset"]
 Ending = Literal["completed", "failed", "refused", "crashed", "unknown"]
 
@@ -46,7 +47,7 @@ class Device:
 class Geometry:
     """Work-items per dimension and per group; a `local` of () leaves the group size to the driver.
 
-    CUDA: `global_` are threads, so that grid = global_ / local; `shared` are bytes of dynamic shared memory.
+    CUDA and HIP: `global_` are threads, so that grid = global_ / local; `shared` are bytes of dynamic shared memory.
     """
 
     global_: tuple[int, ...]
@@ -92,7 +93,7 @@ class Buffer:
     offset: int = 0  # in the parent
     address: int = 0  # where the device, or SVM, had it; 0: not known
     svm: bool = False
-    symbol: str = ""  # the name of the module's variable that it is (CUDA)
+    symbol: str = ""  # the name of the module's variable that it is (CUDA, HIP)
     before: Bytes | None = None
     after: Bytes | None = None
 
@@ -114,7 +115,7 @@ class Outcome:
 class Capsule:
     """One launch."""
 
-    api: Literal["opencl", "cuda"]
+    api: Api
     kernel: str
     launch: int  # its number among the launches of this kernel, from 1
     codes: tuple[Code, ...]
@@ -143,7 +144,7 @@ class Capsule:
     def argument_of(self, buffer: int) -> Argument | None:
         """The first argument that is this buffer, or a part of it."""
         one = self.buffers[buffer]
-        if self.api == "cuda":
+        if self.api != "opencl":
             return next((a for a in self.arguments if len(a.value) == POINTER and _is_in(a.value, one)), None)
         parts = {buffer} | {one.number for one in self.buffers if one.parent == buffer}
         return next((one for one in self.arguments if one.buffer in parts), None)

@@ -81,14 +81,14 @@ def _range(capsule: Capsule, one: Argument) -> str:
         return ""
     at = int.from_bytes(one.value, "little")
     buffer = capsule.buffers[one.buffer] if one.buffer is not None else None
-    if capsule.api == "cuda" and one.type.endswith("*"):
+    if capsule.api != "opencl" and one.type.endswith("*"):
         buffer = next((held for held in capsule.buffers if held.address <= at < held.address + held.size), None)
     if one.kind == "value" and not one.type.endswith("*"):
         values = np.frombuffer(one.value[: len(one.value) // kind.itemsize * kind.itemsize], dtype=kind)
     else:
         if buffer is None or buffer.before is None:
             return ""
-        first = at - buffer.address if capsule.api == "cuda" else 0
+        first = at - buffer.address if capsule.api != "opencl" else 0
         size = (buffer.size - first) // kind.itemsize * kind.itemsize
         values = buffer.before[first : first + size].view(kind)
     if not len(values):

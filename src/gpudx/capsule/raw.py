@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from gpudx.capsule.model import (
+    Api,
     Argument,
     Buffer,
     Bytes,
@@ -46,7 +47,8 @@ MAGIC = b"gdxc"
     HASHES,
     OBJECT,
 ) = range(1, 19)
-CODES: tuple[CodeKind, ...] = ("source", "il", "binary", "ptx", "cubin", "fatbin")
+APIS: tuple[Api, ...] = ("opencl", "cuda", "hip")
+CODES: tuple[CodeKind, ...] = ("source", "il", "binary", "ptx", "cubin", "fatbin", "code object")
 VALUE, MEMORY, LOCAL, SVM, NULL, OTHER, UNSET = range(1, 8)
 GIVEN: dict[int, Given] = {
     VALUE: "value",
@@ -58,10 +60,11 @@ GIVEN: dict[int, Given] = {
 }
 HANDLE = 8
 OBJECT_TYPE = "unsigned long long"  # cudaTextureObject_t and cudaSurfaceObject_t
+HIP_OBJECTS = {"__hip_texture*": "texture object", "__hip_surface*": "surface object"}  # types that stand for nothing else
 GLOBAL, CONSTANT = 1, 3  # address spaces
 
 Typed = tuple[str, str, int]  # type, name, address space
-Typing = Callable[[str, str, str], Sequence[Typed]]  # source, kernel, options -> its parameters, if they are clear
+Typing = Callable[[Api, str, str, str], Sequence[Typed]]  # API, source, kernel, options -> its parameters, if they are clear
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Captured:
 class _Parts:
     """What was read so far."""
 
-    api: int = 0
+    api: Api = "opencl"
     kernel: str = ""
     launch: int = 0
     device: Device = field(default_factory=Device)
@@ -142,7 +145,7 @@ def _take(parts: _Parts, record: Record) -> None:
         record.data.decode(errors="replace") if record.kind in (BEGIN, DEVICE, OPTIONS, TYPE, REFUSED, SYMBOL, OBJECT) else ""
     )
     if record.kind == BEGIN:
-        parts.api, parts.launch, parts.kernel = record.a, record.b, text
+        parts.api, parts.launch, parts.kernel = APIS[record.a], record.b, text
     elif record.kind == DEVICE:
         parts.device = Device(*(text.split("\n") + [""] * 4)[:4])
     elif record.kind == CODE and 1 <= record.a <= len(CODES):
@@ -200,9 +203,10 @@ def _take_argument(parts: _Parts, record: Record) -> None:
 def _object(parts: _Parts, typing: Typing) -> str:
     """A texture or surface among the arguments. Its number may be that of a size, too: a symbol with types decides."""
     types = _source_types(parts, typing)
-    for index, what in parts.objects.items():
+    named = {index: HIP_OBJECTS[type_] for index, (type_, _, _) in types.items() if type_ in HIP_OBJECTS}
+    for index, what in (parts.objects | named).items():
         type_ = types.get(index, ("", "", 0))[0]
-        if type_ == OBJECT_TYPE:
+        if type_ == OBJECT_TYPE or index in named:
             return f"argument {index} is a {what}, and capsules do not hold textures and surfaces"
         if not type_:
             return (
@@ -222,7 +226,7 @@ def _capsule(parts: _Parts, made_by: str, ending: str, typing: Typing) -> Capsul
     for one in parts.arguments.values():
         type_, name, space = types.get(one.index, ("", "", 0))
         typed.append(_typed(one, _plain(type_, source), name, space))
-    ended = parts.ended is not None and parts.launched == 0
+    ended = parts.ended is not None and parts.launched == 0 and not _failed(parts)
     buffers = tuple(
         replace(
             one,
@@ -232,11 +236,11 @@ def _capsule(parts: _Parts, made_by: str, ending: str, typing: Typing) -> Capsul
         for one in parts.buffers
     )
     return Capsule(
-        api="cuda" if parts.api else "opencl",
+        api=parts.api,
         kernel=parts.kernel,
         launch=parts.launch,
         codes=_codes(parts.codes),
-        geometry=_cuda_geometry(parts.words) if parts.api else _geometry(parts.words),
+        geometry=_geometry(parts.words) if parts.api == "opencl" else _grid_geometry(parts.words),
         arguments=tuple(sorted(typed, key=lambda one: one.index)),
         buffers=buffers,
         options=parts.options,
@@ -260,7 +264,7 @@ def _plain(type_: str, source: str) -> str:
 def _source_types(parts: _Parts, typing: Typing) -> dict[int, Typed]:
     """Where the driver does not say what the arguments are, the source may."""
     source = next((one.data for one in parts.codes if one.kind == "source"), b"")
-    found = typing(source.decode(errors="replace"), parts.kernel, parts.options)
+    found = typing(parts.api, source.decode(errors="replace"), parts.kernel, parts.options)
     return dict(enumerate(found)) if len(found) == len(parts.arguments) else {}
 
 
@@ -289,9 +293,14 @@ def _geometry(words: tuple[int, ...]) -> Geometry:
     return Geometry(global_, local if any(local) else (), offset if any(offset) else ())
 
 
-def _cuda_geometry(words: tuple[int, ...]) -> Geometry:
+def _grid_geometry(words: tuple[int, ...]) -> Geometry:
     grid, block, shared = words[:3], words[3:6], words[6]
     return Geometry(tuple(g * b for g, b in zip(grid, block, strict=True)), block, (), shared)
+
+
+def _failed(parts: _Parts) -> bool:
+    """Did the launch's work end with an error? OpenCL has negative ones only."""
+    return bool(parts.ended) and (parts.api != "opencl" or (parts.ended or 0) < 0)
 
 
 def _outcome(parts: _Parts, ending: str) -> Outcome:
@@ -304,7 +313,7 @@ def _outcome(parts: _Parts, ending: str) -> Outcome:
         said, note = "unknown", parts.refused_late
     elif parts.ended is None:
         said, note = "crashed", ending or "the program ended before the launch did"
-    elif parts.ended < 0 or (parts.api and parts.ended):
+    elif _failed(parts):
         return Outcome("failed", parts.ended)
     else:
         said, note = "completed", ""

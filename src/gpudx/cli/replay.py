@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpudx.lab.replay import Replayed
 
 DIFFERENT, CANNOT = 1, 2
+NEXT = {"hip": FENCE}  # nothing checks inside HIP kernels
 
 
 class Command(declare.Command):
@@ -179,7 +180,7 @@ def told(held: Capsule, path: Path, done: Replayed, ulps: int) -> list[str]:
     between = between_devices(held, done) if not as_captured(held, done, ulps) else ""
     lines += [f"  {between}"] if between else []
     if between or (done.how in ("crashed", "failed", "differs", "unstable") and not as_captured(held, done, ulps)):
-        lines.append(f"  next: gpudx replay {shlex.quote(str(path))} --sanitize")
+        lines.append(f"  next: gpudx replay {shlex.quote(str(path))} {NEXT.get(held.api, SANITIZE)}")
     return lines
 
 
@@ -226,6 +227,8 @@ def _instrumented(
 
     if fence and sanitize:
         raise UserError("--fence and --sanitize exclude each other: leave one out.")
+    if sanitize and held.api == "hip":
+        raise UserError("--sanitize checks OpenCL and CUDA launches: use --fence for this HIP launch.")
     chosen = sanitize
     if sanitize == sanitizing.AUTOMATIC and held.api == "opencl":
         chosen = "opencl"

@@ -99,6 +99,8 @@ def _reproducer(small: Capsule, target: Path, failure: Failure) -> Path | None:
 
     path = target.with_suffix(".c")
     try:
+        if small.api == "hip":
+            raise UserError(f"There is no C program of a HIP launch: {target} is the whole result.")
         maker = opencl if small.api == "opencl" else cuda
         path.write_text(maker.c_source(small, path.name, failure.says))
     except UserError as error:

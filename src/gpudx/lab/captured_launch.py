@@ -86,11 +86,13 @@ def _written(one: raw.Captured, case_dir: Path, no_data: bool) -> Written:
     return Written(one.kernel, one.launch, path, file.write(made, path), made)
 
 
-def _typing(source: str, kernel: str, options: str) -> Sequence[raw.Typed]:
+def _typing(api: str, source: str, kernel: str, options: str) -> Sequence[raw.Typed]:
     from gpudx.backends.cuda import types as cuda_types
+    from gpudx.backends.hip import types as hip_types
     from gpudx.backends.opencl.signatures import signature_of
 
     if not source:  # a C++ symbol has the types of its parameters
-        return [(one.type, "", 0) for one in cuda_types.signature(kernel).parameters or ()]
+        types = hip_types if api == "hip" else cuda_types
+        return [(one.type, "", 0) for one in types.signature(kernel).parameters or ()]
     found = signature_of(source, kernel, options)
     return [(one.type, one.name, one.space) for one in found or ()]

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from gpudx.capsule import compare, file, played
-from gpudx.capsule.model import Bytes, Capsule
+from gpudx.capsule.model import Api, Bytes, Capsule
 
 How = Literal["equal", "differs", "unstable", "ran", "refused", "failed", "crashed", "hung", "cannot"]
 PATIENCE_S = 120.0
-PLAYERS = {"opencl": "gpudx.backends.opencl.player", "cuda": "gpudx.backends.cuda.player"}
+PLAYERS = {api: f"gpudx.backends.{api}.player" for api in get_args(Api)}
 
 
 @dataclass(frozen=True)

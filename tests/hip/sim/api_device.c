@@ -185,10 +185,40 @@ API void __hipRegisterFunction(void **modules, const void *host, char *name, con
     kernels = one;
 }
 
+static struct variable { const void *host; const char *name; struct variable *next; } *variables;
+
 API void __hipRegisterVar(void **modules, void *var, char *host, char *device, int is_extern, size_t size, int constant,
                           int global)
 {
-    (void)modules, (void)var, (void)host, (void)device, (void)is_extern, (void)size, (void)constant, (void)global;
+    (void)modules, (void)host, (void)is_extern, (void)size, (void)constant, (void)global;
+    struct variable *one = malloc(sizeof *one);
+    *one = (struct variable){ var, strdup(device), variables };
+    variables = one;
+}
+
+API hipError_t hipGetSymbolAddress(void **result, const void *host)
+{
+    size_t size;
+    *result = NULL;
+    for (const struct variable *one = variables; one && !*result; one = one->next)
+        *result = one->host == host ? sim_variable(one->name, &size) : NULL;
+    return sim_return(*result ? hipSuccess : hipErrorInvalidSymbol);
+}
+
+API hipError_t hipModuleGetGlobal(hipDeviceptr_t *result, size_t *size, hipModule_t module, const char *name)
+{
+    size_t bytes = 0;
+    *result = module ? sim_variable(name, &bytes) : NULL;
+    if (size)
+        *size = bytes;
+    return sim_return(*result ? hipSuccess : hipErrorNotFound);
+}
+
+API hipError_t hipMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, hipMemcpyKind kind)
+{
+    void *to = NULL;
+    hipError_t status = hipGetSymbolAddress(&to, symbol);
+    return status == hipSuccess ? hipMemcpy((char *)to + offset, from, bytes, kind) : status;
 }
 
 const char *sim_name_of(const void *host)
@@ -380,4 +410,10 @@ API hipError_t _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipSt
     (void)start, (void)stop, (void)flags;
     return hipModuleLaunchKernel(kernel, (x + bx - 1) / bx, (y + by - 1) / by, (z + bz - 1) / bz, bx, by, bz,
                                  (unsigned)shared, stream, params, extra);
+}
+
+/* The oldest form; the arguments that calls before it gave are not kept here. */
+API hipError_t hipLaunchByPtr(const void *kernel)
+{
+    return sim_return(sim_name_of(kernel) ? hipSuccess : hipErrorInvalidDeviceFunction);
 }

@@ -24,8 +24,8 @@ API hipError_t hipMemGetAllocationGranularity(size_t *granule, const hipMemAlloc
 
 API hipError_t hipMemAddressReserve(void **result, size_t size, size_t alignment, void *wanted, unsigned long long flags)
 {
-    (void)alignment, (void)wanted;
-    *result = sim_mappings() && size && size % SIM_GRANULE == 0 && !flags ? sim_reserve(size) : NULL;
+    (void)alignment;
+    *result = sim_mappings() && size && size % SIM_GRANULE == 0 && !flags ? sim_reserve(size, wanted) : NULL;
     return sim_return(*result ? hipSuccess : hipErrorOutOfMemory);
 }
 

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 enum { LIBRARIES = 16 };
 static void *libraries[LIBRARIES];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void open_libraries(void)
 {
@@ -31,13 +33,25 @@ static void open_libraries(void)
 
 static bool find_code(struct sim_launch *launch, const char *name)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, open_libraries);
     for (int i = 0; i < LIBRARIES && libraries[i] && !launch->code; i++) {
         launch->code = dlsym(libraries[i], name);
         *(void **)&launch->index = dlsym(libraries[i], "sim_index");
     }
     return launch->code && launch->index;
+}
+
+void *sim_variable(const char *name, size_t *size)
+{
+    const ElfW(Sym) *symbol = NULL;
+    Dl_info info;
+    void *found = NULL;
+    pthread_once(&once, open_libraries);
+    for (int i = 0; i < LIBRARIES && libraries[i] && !found; i++)
+        found = dlsym(libraries[i], name);
+    if (found && dladdr1(found, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol)
+        *size = symbol->st_size;
+    return found;
 }
 
 static const struct sim_kernel *described(const void *code)

@@ -151,11 +151,25 @@ static bool is_registered(uintptr_t address)
 
 /* ---- mappings ---- */
 
-void *sim_reserve(size_t bytes)
+/* Outside of our range they are free if nothing else is mapped there. */
+static void *reserved_at(uintptr_t wanted, size_t bytes)
+{
+    bool inside = wanted >= next && wanted < end && bytes < end - wanted;
+    if (inside) {
+        next = wanted + bytes;
+        return (void *)wanted;
+    }
+    if (!wanted || (wanted < end && wanted + bytes > next_start()))
+        return NULL;
+    void *at = mmap((void *)wanted, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+void *sim_reserve(size_t bytes, void *wanted)
 {
     void *result = NULL;
     pthread_mutex_lock(&lock);
-    if (reserve()) {
+    if (reserve() && !(result = reserved_at((uintptr_t)wanted, bytes))) {
         next = (next + SIM_GRANULE - 1) & ~(uintptr_t)(SIM_GRANULE - 1);
         result = bytes < end - next ? (void *)next : NULL;
         next += result ? bytes : 0;

@@ -60,7 +60,7 @@ void sim_revive(const void *address);              /* memory that was freed or r
 bool sim_register(const void *host, size_t bytes); /* host memory that devices may access from now on; false: some of it may already */
 bool sim_unregister(const void *host);
 bool sim_find(const void *address, uintptr_t *base, size_t *size, int *device);
-void *sim_reserve(size_t bytes);                   /* addresses without memory; NULL: no room */
+void *sim_reserve(size_t bytes, void *wanted);     /* addresses without memory, these if they are free; NULL: no room */
 bool sim_map(void *address, size_t bytes, int device);  /* memory, which nobody may access yet */
 bool sim_grant(void *address, size_t bytes, int device);
 bool sim_unmap(void *address, size_t bytes);
@@ -106,6 +106,7 @@ bool sim_has_code(const void *image);              /* for the devices, in a fat 
 unsigned sim_most_threads(const void *image, const char *name);  /* in a block of that kernel of a fat binary; 0: not known */
 
 /* ---- kernels.c ---- */
+void *sim_variable(const char *name, size_t *size); /* of the device; NULL: none */
 struct sim_argument { uint16_t at, size; bool floating, pointer; };
 struct sim_kernel {                                /* include/hip/hip_runtime.h has the same */
     void *code;

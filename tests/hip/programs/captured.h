@@ -1,0 +1,2 @@
+#pragma once
+struct View { const float *values; float *out; float scale; int count; };
