@@ -28,7 +28,7 @@ from gpudx.errors import UserError
 from gpudx.facts import Facts, derive
 from gpudx.model import Finding, Outcome
 from gpudx.trace import Trace, open_trace
-from support.builds import ROOT, Builds, once, shared_folder
+from support.builds import ROOT, Builds, lasting_folder, once, shared_folder
 
 PROGRAMS = ROOT / "tests/detectors/programs"
 Until = Callable[[Trace], bool]
@@ -149,7 +149,7 @@ class OpenCL(Builds):
     @property
     def kernels(self) -> Path:
         """The driver's cache of compiled kernels, for all workers: to compile one takes ten times as long as a run."""
-        return once(self.shared / "kernels", Path.mkdir)
+        return lasting_folder("kernels")
 
     def build(self, sources: Sequence[Path], *flags: str, name: str | None = None) -> Path:
         """A program from C files."""
