@@ -205,6 +205,11 @@ class OpenCL(Builds):
         return {**self.plain_environment, "GPUDX_DIR": str(traces), "GPUDX_KEEP": "all", **loading}
 
 
+def until_waiting(file: Path, count: int) -> str:
+    """For a shell, before it starts what shall fail: until so many programs `hanging event` with this file as WAITING wait."""
+    return f'until [ "$(cat {file} 2>/dev/null | wc -c)" -ge {count} ]; do sleep 0.1; done; sleep 0.3'
+
+
 def in_flight(trace: Trace, call: str) -> bool:
     """Is the program inside a call of this name?"""
     return bool((trace.column("end", trace.named(call)) == 0).any())
