@@ -1,5 +1,5 @@
 # make check: style, types, import contracts and the tests that need no build.  make test: that, and all tests that do.
-# make intel: OpenCL programs on a second driver, a part of these tests. make docs: the site and the tests of its pages.
+# make intel: the tests of OpenCL programs on a second driver. make docs: the site and the tests of its pages.
 PYTHON ?= python3
 VENV := .venv
 SOURCES := $(shell find src native schema tools incidents -type f -not -name '*.pyc' 2>/dev/null) meson.build pyproject.toml
@@ -28,7 +28,7 @@ check: $(VENV)/ready
 test: check
 	@tools/test tests -m "builds and not docs" -n $(WORKERS) --dist worksteal --durations 25 --durations-min 10
 
-# What holds on one driver may not on another: one variant of each test of an OpenCL program, on Intel's driver for CPUs.
+# What holds on one driver may not on another: all tests of OpenCL programs, on Intel's driver for CPUs.
 intel: $(VENV)/ready
 	@GPUDX_TEST_OPENCL=intel GPUDX_TEST_PART=1 tools/test tests -m "builds and not docs" -n $(WORKERS) --dist worksteal --durations 10 --durations-min 10
 

@@ -31,12 +31,13 @@ sys.path[:0] = [str(ROOT / "tests/cuda"), str(ROOT / "tests/hip")]
 from cuda_kit import OURS  # noqa: E402
 from hip_kit import Kit as HipKit  # noqa: E402
 from support import opencl  # noqa: E402
+from support.builds import shared_folder  # noqa: E402
 
 from gpudx.backends import linking  # noqa: E402
 from gpudx.detectors import Run, detect_all  # noqa: E402
 from gpudx.facts import derive  # noqa: E402
 from gpudx.lab import kernel_checked  # noqa: E402
-from gpudx.lab.build import Recipe, build  # noqa: E402
+from gpudx.lab.build import Built, Recipe, build  # noqa: E402
 from gpudx.model import Outcome  # noqa: E402
 from gpudx.trace import open_trace  # noqa: E402
 
@@ -108,7 +109,7 @@ class Driver:
 
 @contextlib.contextmanager
 def _opencl(name: str, folder: Path) -> Iterator[Driver]:
-    kit = opencl.make(folder, folder, "intel" if name == "intel" else "")
+    kit = opencl.make(folder, shared_folder(), "intel" if name == "intel" else "")
     with kernel_checked.service(kernel_checked.wanted("opencl"), folder) as checks:
         options = OPTIONS + OPENCL_OPTIONS + tuple((k, ("", "", "", v)) for k, v in checks.items())
         program = kit.build([SOURCES / "soak.c"], f"-I{SOURCES}")
@@ -117,7 +118,7 @@ def _opencl(name: str, folder: Path) -> Iterator[Driver]:
 
 @contextlib.contextmanager
 def _cuda(folder: Path) -> Iterator[Driver]:
-    kit = HipKit(folder, folder)
+    kit = HipKit(folder, shared_folder())
     flags = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-DBY_DLSYM", f"-I{kit.generated}", f"-I{SOURCES}"]
     reach = f"-I{ROOT / 'tests/cuda/programs'}"
     program = kit.built("soak_cuda", "cc", *flags, reach, SOURCES / "soak_cuda.c", "-ldl", "-lpthread")
@@ -127,13 +128,17 @@ def _cuda(folder: Path) -> Iterator[Driver]:
 
 @contextlib.contextmanager
 def _hip(folder: Path) -> Iterator[Driver]:
-    kit = HipKit(folder, folder)
-    place = folder / "hip"
-    place.mkdir()
-    for name in ("soak.hip", "soak_kernels.hip", "soak.h"):
-        shutil.copy(SOURCES / name, place)
+    kit = HipKit(folder, shared_folder())
     sources = ("soak.hip", "soak_kernels.hip")
-    made = build(Recipe("soak", sources, ("-g", "-O1", *kit.FLAGS), (), "hipcc", sources[1:]), place, linking("hip"))
+    recipe = Recipe("soak", sources, ("-g", "-O1", *kit.FLAGS), (), "hipcc", sources[1:])
+
+    def make(place: Path) -> Built:
+        place.mkdir()
+        for name in (*sources, "soak.h"):
+            shutil.copy(SOURCES / name, place)
+        return build(recipe, place, linking("hip"))
+
+    made = kit.built_once("soak", make)
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("GPUDX_", "HIP_", "LD_"))}
     plain = clean | made.environment | {"GPUDX_HIP_SIM_DELAY_MS": "0"}
     yield Driver(made.program, "fghabcsryetmiwpqox", "XYZKNEA", plain, lambda traces: {**plain, **kit.inside(traces)})

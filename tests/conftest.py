@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -119,17 +118,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return (wanted.startswith("builds") and not _may_build(collection_path)) or None
 
 
-def _on_second_driver(items: list[pytest.Item]) -> list[pytest.Item]:
-    """One variant of each test of an OpenCL program, picked by the test's name, in folders whose subject depends on the driver."""
-    variants: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        place = item.path.relative_to(HERE)
-        named = getattr(item, "callspec", None)
-        fake = named is not None and str(getattr(named.params.get("case"), "program", "")).startswith("cuda")
-        skipped = item.get_closest_marker("skip") or (item.get_closest_marker("slow") and not SLOW)
-        if "opencl" in getattr(item, "fixturenames", ()) and place.parts[0] not in ANY_DRIVER and not fake and not skipped:
-            variants.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    return [found[crc32(name.encode()) % len(found)] for name, found in variants.items()]
+def _depends_on_driver(item: pytest.Item) -> bool:
+    """Does it run an OpenCL program, in a folder whose subject depends on the driver?"""
+    named = getattr(item, "callspec", None)
+    fake = named is not None and str(getattr(named.params.get("case"), "program", "")).startswith("cuda")
+    return "opencl" in getattr(item, "fixturenames", ()) and item.path.relative_to(HERE).parts[0] not in ANY_DRIVER and not fake
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
@@ -142,7 +135,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             for mark in item.iter_markers("pocl"):
                 item.add_marker(pytest.mark.skip(reason=f"PoCL only: {mark.args[0]}"))
-        items[:] = _on_second_driver(items) if os.environ.get("GPUDX_TEST_PART") else items
+        items[:] = filter(_depends_on_driver, items) if os.environ.get("GPUDX_TEST_PART") else items
     if not SLOW:
         for item in (item for item in items if item.get_closest_marker("slow")):
             item.add_marker(pytest.mark.skip(reason="takes a minute or more: set GPUDX_SLOW=1"))

@@ -52,6 +52,7 @@ LIMIT=900 kept build.txt tools/test --version
 if [ ! -e build/native/libgpudx.so ]; then
     cat "$out/build.txt" >&2; echo "The recorder could not be built: see above." >&2; exit 1
 fi
+export GPUDX_TEST_NATIVE=$PWD/build/native  # as in tools/test: tests do not build it again
 kept doctor.txt python -m gpudx doctor -v
 for include in /opt/rocm*/include /usr/include; do
     [ -f "$include/hip/hip_runtime_api.h" ] && kept "signatures$(echo "$include" | tr / -).txt" python tools/hip_signatures.py "$include"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/process.h"
+#include "core/sandbox.h"
 
 enum { NAME = 1024, PATH = 900, NAMES = 1 << 12 };
 static char wanted[NAME], folder[PATH];
@@ -119,7 +120,7 @@ static int new_file(const char *what)
 {
     char path[PATH + 64];
     snprintf(path, sizeof path, "%s/%s-%d.raw", folder, what, (int)getpid());
-    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    return gdx_is_shut_in() ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
 bool gdx_capture_open(struct gdx_capture *to, uint32_t api, uint64_t number, const char *name)

@@ -12,6 +12,7 @@
 
 #include "core/clock.h"
 #include "core/process.h"
+#include "core/sandbox.h"
 
 enum { FREE, USED, GONE };
 enum { IN_TRACE = 1, IN_SHM = 2, IN_PROCESS = 3 };
@@ -62,7 +63,7 @@ static void *map_shm(struct gdx_crumb_field *field)
 {
     static _Atomic unsigned count;
     snprintf(field->path, sizeof field->path, "/dev/shm/gpudx-%d-%u", (int)getpid(), atomic_fetch_add(&count, 1));
-    int fd = open(field->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = gdx_is_shut_in() ? -1 : open(field->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         field->path[0] = 0;
         return MAP_FAILED;
@@ -180,7 +181,7 @@ void gdx_crumbs_end(void)
     uint32_t own = (uint32_t)getpid();
     gdx_crumbs_keep();
     for (struct gdx_crumb_field *one = atomic_load(&fields); one; one = one->next)
-        if (one->pid == own && one->path[0])
+        if (one->pid == own && one->path[0] && !gdx_is_shut_in())
             unlink(one->path);
 }
 

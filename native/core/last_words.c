@@ -164,9 +164,28 @@ static struct sigaction before(int number)
  * it ours could miss a crash: from the moment that such a handler is called, a fault of a second thread ends the process. */
 static bool gives_way(const struct sigaction *old)
 {
-    if (old->sa_flags & SA_RESETHAND)
+    if (old->sa_flags & SA_RESETHAND && old->sa_handler != SIG_IGN)
         return true;
     return !(old->sa_flags & SA_SIGINFO) && old->sa_handler == SIG_DFL;
+}
+
+static void last_words(int number, siginfo_t *info, void *context);
+
+/* The program's handler took our place, and calls what it found there: it stays, and what we found gets the same call. */
+static bool called_by_another(int number, siginfo_t *info, void *context)
+{
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) || ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == last_words))
+        return false;
+    for (unsigned i = 0; i < sizeof watched / sizeof *watched; i++)
+        if (watched[i] == number && earlier[i].sa_handler != SIG_DFL) {
+            if (earlier[i].sa_flags & SA_SIGINFO)
+                earlier[i].sa_sigaction(number, info, context);
+            else
+                earlier[i].sa_handler(number);
+            return true;
+        }
+    return false;
 }
 
 static void last_words(int number, siginfo_t *info, void *context)
@@ -182,6 +201,9 @@ static void last_words(int number, siginfo_t *info, void *context)
     } else if (header && header->pid == (uint32_t)getpid() && header->signal_tid != (uint32_t)syscall(SYS_gettid)) {
         let_finish();  /* not where the speaker itself faulted again: it would wait for itself */
     }
+    errno = saved;
+    if (called_by_another(number, info, context))
+        return;
     struct sigaction next = before(number);
     sigaction(number, &next, NULL);
     if (!comes_again(number, info))

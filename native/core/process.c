@@ -18,6 +18,7 @@
 
 #include "core/clock.h"
 #include "core/recorder.h"
+#include "core/sandbox.h"
 
 bool gdx_use_ticks GDX_HOT_DATA = true;
 
@@ -68,7 +69,7 @@ uint32_t gdx_ring_chunks(void)
 static size_t read_whole(const char *path, char *room, size_t bytes)
 {
     size_t got = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = gdx_is_shut_in() ? -1 : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
     for (ssize_t n; got < bytes && (n = read(fd, room + got, bytes - got)) > 0;)
@@ -105,6 +106,8 @@ static void append(int fd, const struct gdx_roll_record *record)
 
 static void write_roll(enum gdx_roll_kind kind, uint32_t number, const char *path)
 {
+    if (gdx_is_shut_in())
+        return;
     struct gdx_roll_record record = { "gpudxrol", kind, (uint32_t)getpid(), (uint32_t)getppid(), number,
                                       gdx_clock_ns(CLOCK_MONOTONIC), { 0 } };
     char file[1000];

@@ -17,6 +17,7 @@
 
 #include "core/process.h"
 #include "core/recorder.h"
+#include "core/sandbox.h"
 
 enum { PAGE = 4096, PIECES = 64, MAIN_STACK_MOST = 64 << 20 };
 
@@ -79,7 +80,7 @@ void gdx_find_stack(struct gdx_reader *me)
     if ((here >= me->low && here < me->top) || pthread_equal(pthread_self(), first_thread))
         return;
     me->low = me->top = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes))
+    if (gdx_is_shut_in() || pthread_getattr_np(pthread_self(), &attributes))
         return;
     if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
         me->low = (uintptr_t)low;
@@ -155,7 +156,7 @@ __attribute__((cold, noinline)) void gdx_keep_heap(const void *at)
     static _Atomic unsigned reads, next = FIRST_TRY;
     static atomic_flag trying = ATOMIC_FLAG_INIT;
     uintptr_t address = (uintptr_t)at;
-    if (!own_malloc || address < gdx_own_data.top || address >= (uintptr_t)sbrk(0))
+    if (!own_malloc || gdx_is_shut_in() || address < gdx_own_data.top || address >= (uintptr_t)sbrk(0))
         return;
     if (atomic_fetch_add(&reads, 1) + 1 < atomic_load(&next) || atomic_flag_test_and_set(&trying))
         return;
@@ -181,7 +182,7 @@ static _Atomic bool refused;  /* process_vm_readv, by a sandbox (seccomp) */
 /* What the kernel answers, in bytes; 0: nothing could be read. A thread's number serves as well as the process's. */
 static size_t ask(const struct gdx_reader *me, const struct iovec *to, unsigned rooms, const struct iovec *from, unsigned count)
 {
-    if (atomic_load_explicit(&refused, memory_order_relaxed))
+    if (atomic_load_explicit(&refused, memory_order_relaxed) || gdx_is_shut_in())
         return 0;
     long id = me && me->tid ? (long)me->tid : syscall(SYS_gettid);
     long got = syscall(SYS_process_vm_readv, id, to, (unsigned long)rooms, from, (unsigned long)count, 0ul);
@@ -195,7 +196,7 @@ static size_t ask(const struct gdx_reader *me, const struct iovec *to, unsigned 
 static bool by_pipe(char *to, const char *from, size_t bytes)
 {
     int ends[2];
-    if (syscall(SYS_pipe2, ends, O_CLOEXEC | O_NONBLOCK) < 0)
+    if (gdx_is_shut_in() || syscall(SYS_pipe2, ends, O_CLOEXEC | O_NONBLOCK) < 0)
         return false;
     bool ok = syscall(SYS_write, ends[1], from, bytes) == (long)bytes && syscall(SYS_read, ends[0], to, bytes) == (long)bytes;
     syscall(SYS_close, ends[0]);

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "core/recorder.h"
+#include "core/sandbox.h"
 
 enum { PATIENCE_MS = 250, MISSES_MOST = 4, HELPER_STACK = 1 << 20 };
 
@@ -255,7 +256,7 @@ static bool start_helper(void)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, HELPER_STACK);
-    bool started = pthread_create(&thread, &attributes, help, NULL) == 0;
+    bool started = !gdx_is_shut_in() && pthread_create(&thread, &attributes, help, NULL) == 0;
     pthread_attr_destroy(&attributes);
     return started;
 }

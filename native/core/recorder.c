@@ -23,6 +23,7 @@
 #include "core/crumbs.h"
 #include "core/process.h"
 #include "core/rank.h"
+#include "core/sandbox.h"
 #include "core/stacks.h"
 
 enum { SLOT = sizeof(struct gdx_slot), HEAD = sizeof(struct gdx_chunk), STACKS_MAX = 256, MAPPED_MAX = 16384,
@@ -110,12 +111,17 @@ void gdx_unlock(enum gdx_lock which, const struct gdx_calm *calm)
     calm_end(calm);
 }
 
-static void fail(uint32_t why, int err)
+static void say_why(uint32_t why, int err)
 {
     if (state->header && !state->header->error) {
         state->header->error_errno = (uint32_t)err;
         state->header->error = why;
     }
+}
+
+static void fail(uint32_t why, int err)
+{
+    say_why(why, err);
     atomic_store(&state->failed, 1);
 }
 
@@ -169,8 +175,8 @@ static bool prepare(void *at, size_t bytes)
 static void *map_file(const char *path, uint64_t offset, size_t bytes, int *err)
 {
     void *at = MAP_FAILED;
-    if (!gdx_may_write(offset + bytes)) {
-        *err = EFBIG;
+    if (gdx_is_shut_in() || !gdx_may_write(offset + bytes)) {
+        *err = gdx_is_shut_in() ? EPERM : EFBIG;
         return NULL;
     }
     int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -195,6 +201,8 @@ static void *map_file(const char *path, uint64_t offset, size_t bytes, int *err)
 
 static uint32_t error_for(int err)
 {
+    if (gdx_is_shut_in())
+        return GDX_ERROR_seccomp_filter;
     if (err == EFBIG)
         return GDX_ERROR_file_too_large;
     return err == ENOSPC || err == EDQUOT ? GDX_ERROR_disk_full : GDX_ERROR_cannot_map;
@@ -253,7 +261,7 @@ static void let_go(const struct gdx_lane *lane, struct gdx_track *track)
 static void prepare_again(struct gdx_chunk *chunk)
 {
     const struct gdx_slot *first = (const struct gdx_slot *)((const char *)chunk + HEAD);
-    if (gdx_ticks() - first->begin > state->writeback_ticks)
+    if (gdx_ticks() - first->begin > state->writeback_ticks && !gdx_is_shut_in())
         prepare(chunk, GDX_UNIT_BYTES);
 }
 
@@ -282,6 +290,10 @@ static bool more_ring(struct gdx_lane *lane)
         }
         start_track(lane, &lane->track[0], chunk, offset);
         return true;
+    }
+    if (lane->ring_count == 0 && gdx_is_shut_in()) {  /* other threads have chunks, and go on */
+        say_why(GDX_ERROR_seccomp_filter, err);
+        return false;
     }
     if (lane->ring_count == 0) {
         fail(error_for(err), err);
@@ -454,8 +466,8 @@ static void open_trace(void)
 {
     const char *dir = gdx_directory();
     uint64_t first_unit = (GDX_HEADER_BYTES + gdx_schema_bytes + 4095u) & ~4095ull;
-    int err = 0;
-    struct gdx_header *header = make_trace(dir, first_unit, &err);
+    int err = EPERM;
+    struct gdx_header *header = gdx_is_shut_in() ? NULL : make_trace(dir, first_unit, &err);
     if (!header) {
         fail(GDX_ERROR_cannot_create_file, err);
         gdx_roll(GDX_ROLL_CANNOT_WRITE, dir);
@@ -520,7 +532,7 @@ GDX_COLD bool gdx_on_signal_stack(void)
 {
     stack_t now;
     int saved = errno;
-    bool other = sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_ONSTACK);
+    bool other = gdx_is_shut_in() || (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_ONSTACK));
     errno = saved;
     return other;
 }

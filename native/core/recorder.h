@@ -181,5 +181,5 @@ void gdx_lock(enum gdx_lock which, struct gdx_calm *calm);
 void gdx_unlock(enum gdx_lock which, const struct gdx_calm *calm);
 void gdx_wait(unsigned tries);  /* between two looks at something another thread will change soon */
 
-bool gdx_on_signal_stack(void);  /* does the thread run a signal handler on a stack of its own? */
+bool gdx_on_signal_stack(void);  /* may the thread be running a signal handler on a stack of its own? */
 bool gdx_on(void);  /* is a trace directory set, and has recording not failed? */

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "opencl/hooks.h"
+#include "opencl/own.h"
 
 enum { PLACES = 4096, ORDERED = 2 };  /* of `unordered`, while we know it: 0 not asked, 1 no order, 2 in order */
 
@@ -116,9 +117,11 @@ GDX_HOT void gdx_cl_crumb_wanted(struct gdx_cl_crumb *crumb, struct gdx_open *op
         *event = &crumb->own;
 }
 
+/* No marker where the program may yet fail what it would wait for: PoCL 3.1 aborts when it fails a command whose event nobody holds
+ * (pocl_update_event_failed). */
 static bool has_own(struct gdx_cl_crumb *crumb, cl_command_queue queue)
 {
-    if (!is_ordered(crumb->row))
+    if (!is_ordered(crumb->row) || gdx_cl_user_event_is_open())
         return crumb->own != NULL;
     return crumb->own || gdx_cl_next.clEnqueueMarkerWithWaitList(queue, 0, NULL, &crumb->own) == CL_SUCCESS;
 }

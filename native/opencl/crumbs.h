@@ -2,8 +2,8 @@
  *
  * A launch for which the program wants no event gets one of ours, which is released at once: drivers keep events until their
  * command is done. The program's own events are left alone, because it may ask for their reference count; behind such a launch
- * stands a marker, in queues that work in order. In queues that do not, it has no crumb. A command that ends with an error is not
- * done. */
+ * stands a marker, in queues that work in order. In queues that do not, and while a user event is open, it has no crumb. A command that
+ * ends with an error is not done. */
 #pragma once
 
 #include "cl_abi.h"

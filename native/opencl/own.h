@@ -25,6 +25,7 @@ bool gdx_cl_own_ended(cl_context context, cl_command_queue queue, cl_event event
 
 bool gdx_cl_in_callback(void);  /* does the thread run a callback of the program's? Nothing may be waited for there */
 
+bool gdx_cl_user_event_is_open(void);    /* commands may wait for one that the program has not completed, or will fail */
 const char *gdx_cl_awaits_not(void);  /* why no command would be waited for now, NULL: one would */
 const char *gdx_cl_await(cl_command_queue queue, cl_event event);  /* waits for a command; NULL: it has ended, else why not */
 

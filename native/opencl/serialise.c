@@ -161,9 +161,14 @@ static void finish(cl_command_queue queue)
     gdx_end(&open, gdx_cl_next.clFinish(queue));
 }
 
+bool gdx_cl_user_event_is_open(void)
+{
+    return atomic_load_explicit(&user_events, memory_order_relaxed) > 0;
+}
+
 static enum reason why_not(void)
 {
-    return gdx_cl_in_callback() ? IN_CALLBACK : atomic_load(&user_events) > 0 ? USER_EVENT : REASONS;
+    return gdx_cl_in_callback() ? IN_CALLBACK : gdx_cl_user_event_is_open() ? USER_EVENT : REASONS;
 }
 
 static _Atomic bool awaits_no_more;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/sandbox.h"
 #include "opencl/own.h"
 
 enum { THREAD_STACK = 256 * 1024, NAME_ROOM = 2048, TRIES_AT_END = 1000, EDGE = GDX_AT_FIRST | GDX_AT_SECOND };
@@ -60,7 +61,7 @@ static bool start_thread(void)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, THREAD_STACK);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&thread, &attributes, open_later, NULL) == 0;
+    bool started = !gdx_is_shut_in() && pthread_create(&thread, &attributes, open_later, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return started;

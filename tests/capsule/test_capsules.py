@@ -117,9 +117,14 @@ def test_a_launch_that_fails_on_one_driver(drivers: dict[str, OpenCL], tmp_path:
     assert hint.index("Portable") < hint.index("completes on") < hint.index("Intel(R) OpenCL"), hint
 
 
-def test_the_guilty_launch_of_a_case(opencl: OpenCL, tmp_path: Path) -> None:
+@pytest.mark.parametrize("investigated", [False, True])
+def test_the_guilty_launch_of_a_case(opencl: OpenCL, tmp_path: Path, investigated: bool) -> None:
     program = opencl.build([PROGRAM])
     gpudx_(opencl, "run", "-q", "--sanitize=bounds", "--case", tmp_path / "case", "--", program, "wild")
+    if investigated:  # its traces are those of its runs
+        first = tmp_path / "case/runs/001-recorded"
+        first.mkdir(parents=True)
+        (tmp_path / "case/traces").rename(first / "traces")
     done = gpudx_(opencl, "capture", tmp_path / "case", "--case", tmp_path / "again", "--json")
     assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "again").glob("wild-1.gpucapsule")

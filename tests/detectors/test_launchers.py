@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.builds import ROOT
-from support.opencl import PROGRAMS, OpenCL
+from support.opencl import PROGRAMS, OpenCL, until_waiting
 
 from gpudx.lab.recorded import run_recorded
 from gpudx.model import Case
@@ -21,9 +21,9 @@ FAULT = ("value-is-not-a-handle", "confirmed")
 # As torchrun does: a rank for each worker, and SIGTERM for the others when one fails.
 LAUNCHER = """
 import os, subprocess, sys, time
-faulty, waiting, bad = sys.argv[1], sys.argv[2:4], {int(one) for one in sys.argv[4].split(",")}
+faulty, waiting, bad, until = sys.argv[1], sys.argv[2:4], {int(one) for one in sys.argv[4].split(",")}, sys.argv[5]
 workers = [
-    subprocess.Popen(["sh", "-c", f"sleep 2; exec {faulty}"] if rank in bad else waiting,
+    subprocess.Popen(["sh", "-c", f"{until}; exec {faulty}"] if rank in bad else waiting,
                      env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "3"})
     for rank in range(3)
 ]
@@ -64,8 +64,8 @@ def faulty(opencl: OpenCL) -> Path:
     return opencl.build(sorted(INCIDENT.glob("*.c")), name="set-rows")
 
 
-def case_of(opencl: OpenCL, command: list[str], folder: Path) -> Case:
-    how = How(timeout=150, output=folder / "output.txt", extra_env={**opencl.loader.environment})
+def case_of(opencl: OpenCL, command: list[str], folder: Path, **more: str) -> Case:
+    how = How(timeout=150, output=folder / "output.txt", extra_env={**opencl.loader.environment, **more})
     folder.mkdir()
     return diagnose_run(run_recorded(command, folder, how), command, folder).case
 
@@ -84,7 +84,9 @@ def best(case: Case) -> tuple[str, str]:
 )
 def test_a_launcher_with_ranks(opencl: OpenCL, faulty: Path, tmp_path: Path, bad: str, said: str) -> None:
     waiting = opencl.build([PROGRAMS / "hanging.c"])
-    case = case_of(opencl, [sys.executable, script(tmp_path, LAUNCHER), str(faulty), str(waiting), "event", bad], tmp_path / "case")
+    until = until_waiting(tmp_path / "waiting", 3 - len(bad.split(",")))
+    words = [sys.executable, script(tmp_path, LAUNCHER), str(faulty), str(waiting), "event", bad, until]
+    case = case_of(opencl, words, tmp_path / "case", WAITING=str(tmp_path / "waiting"))
     assert best(case) == FAULT
     told = " ".join(one.text for one in case.diagnosis[0].evidence)
     assert f"seen in {said}" in told
@@ -98,8 +100,10 @@ def test_mpirun(opencl: OpenCL, faulty: Path, tmp_path: Path) -> None:
     if not shutil.which("mpirun"):
         pytest.skip("no mpirun")
     waiting = opencl.build([PROGRAMS / "hanging.c"])
-    rank = f'if [ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" = 1 ]; then sleep 2; exec {faulty}; else exec {waiting} event; fi'
-    case = case_of(opencl, ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3", "sh", "-c", rank], tmp_path / "case")
+    until = until_waiting(tmp_path / "waiting", 2)
+    rank = f'if [ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" = 1 ]; then {until}; exec {faulty}; else exec {waiting} event; fi'
+    words = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3", "sh", "-c", rank]
+    case = case_of(opencl, words, tmp_path / "case", WAITING=str(tmp_path / "waiting"))
     assert best(case) == FAULT and "(rank 1)" in " ".join(one.text for one in case.diagnosis[0].evidence)
 
 

@@ -10,6 +10,7 @@ import pytest
 from support import forked
 from support.detecting import Look, Make
 from support.opencl import PROGRAMS, OpenCL, Recorded
+from support.synthetic import GLOBAL, Arg
 
 from gpudx.trace import reader
 
@@ -52,6 +53,31 @@ def test_instruments_that_keep_objects_say_what_they_missed(opencl: OpenCL, tmp_
     assert f"Not everything was recorded: {MISSING}." in " ".join(done.stderr.split())
     (process,) = json.loads((case / "case.json").read_text())["processes"]
     assert process["gaps"] == [MISSING]
+
+
+@pytest.mark.parametrize(("lost", "told"), [(0, True), (1, False)])
+def test_a_handle_that_the_driver_took_may_have_been_made_again(world: Make, look: Look, lost: int, told: bool) -> None:
+    """The creation of the second buffer, at the address of the first, found no room in the trace."""
+    process = world()
+    process.header["lost_ledger"] = lost
+    kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
+    buffer = process.buffer(64)
+    process.release(buffer)
+    process.set_arg(kernel, 0, buffer)
+    process.launch(kernel, (16,))
+    process.call("clEnqueueReadBuffer", queue=process.queue, buffer=buffer, size=64, blocking=1)
+    process.release(buffer)
+    assert bool([one for one in look(process) if one.severity == "error"]) == told
+
+
+def test_a_handle_that_the_driver_refused_is_none(world: Make, look: Look) -> None:
+    process = world()
+    process.header["lost_ledger"] = 1
+    kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
+    buffer = process.buffer(64)
+    process.release(buffer)
+    process.set_arg(kernel, 0, buffer, status=-38)
+    assert [one for one in look(process, "exit") if one.id == "value-is-not-a-handle"]
 
 
 @pytest.mark.parametrize(("missed", "told"), [(0, True), (reader.MISSED_LOADER, False)])

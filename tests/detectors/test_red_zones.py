@@ -115,7 +115,7 @@ def test_the_program_is_told_the_same(opencl: OpenCL, mode: str, way: dict[str, 
     """Sizes, flags, references and their end; ranges that the driver refuses; work that waits for the program."""
     plain, recorded = opencl.run("edges", mode), opencl.run("edges", mode, **way)
     assert recorded.output == plain.output and plain.output and recorded.outcome.kind == "passed"
-    assert recorded.outcome.duration_s < 10, "something was waited for in vain"
+    assert recorded.outcome.duration_s < 10 + 5 * plain.outcome.duration_s, "something was waited for in vain"
 
 
 def test_the_instrument_says_what_was_done(opencl: OpenCL) -> None:

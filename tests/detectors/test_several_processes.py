@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.builds import ROOT
-from support.opencl import PROGRAMS, OpenCL
+from support.opencl import PROGRAMS, OpenCL, until_waiting
 
 from gpudx.lab.recorded import run_recorded
 from gpudx.model import Case
@@ -43,7 +43,8 @@ def test_two_workers_with_the_same_fault(opencl: OpenCL, faulty: Path, tmp_path:
 def test_a_worker_that_the_launcher_killed(opencl: OpenCL, faulty: Path, tmp_path: Path) -> None:
     """It hung in a call when its sibling crashed: it is named as killed, and not as a culprit."""
     hanging = opencl.build([PROGRAMS / "hanging.c"])
-    script = f"{hanging} event & other=$!; sleep 5; {faulty}; kill -TERM $other; wait; exit 1"
+    waiting = tmp_path / "waiting"
+    script = f"WAITING={waiting} {hanging} event & other=$!; {until_waiting(waiting, 1)}; {faulty}; kill -TERM $other; wait; exit 1"
     case = case_of(opencl, script, tmp_path / "case")
     best = case.diagnosis[0]
     assert (best.cause, best.status, len(best.processes)) == ("value-is-not-a-handle", "confirmed", 1)

@@ -30,6 +30,15 @@ def test_an_argument_that_the_driver_never_reads(opencl: OpenCL, mode: str) -> N
     assert last is None
 
 
+@pytest.mark.parametrize("options", [{}, {"GPUDX_CRUMBS": "all"}, {"GPUDX_SERIALISE": "1"}, {"GPUDX_WATCH": "1"}, {"GPUDX_POISON": "cb"}])
+def test_a_launch_that_never_begins(opencl: OpenCL, options: dict[str, str]) -> None:
+    """A command of ours behind it fails with it; PoCL 3.1 ends the program if nobody holds that command's event."""
+    run = opencl.run("unharmed", "failed_event", **options)
+    assert run.outcome.kind == "passed", run.output
+    assert (0, run.output) == plain(opencl, "failed_event")
+    assert not run.errors
+
+
 def test_what_could_not_be_read_is_marked(opencl: OpenCL) -> None:
     trace = opencl.run("unharmed", "unmapped").facts.trace
     info = trace.schema.by_name("clSetKernelArg")

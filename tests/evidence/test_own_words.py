@@ -304,8 +304,9 @@ def test_a_message_of_oclgrind_that_is_not_listed() -> None:
 
 
 def test_a_rank_whose_program_ended_did_not_join() -> None:
-    waited = "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=99, OpType=BROADCAST) ran for 600010 milliseconds\n"
-    ended = "Traceback (most recent call last):\nMemoryError: Unable to allocate 91.5 GiB for an array\n"
+    watchdog = "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=99, OpType=BROADCAST) ran for 600010 milliseconds"
+    waited = f"[2026-06-01 10:30:01] [Rank 0] {watchdog}\n"
+    ended = "[2026-06-01 10:19:58] Traceback (most recent call last):\n[2026-06-01 10:19:58] MemoryError: Unable to allocate 91.5 GiB\n"
     told = joined(rank_0=waited, rank_7=ended)
     assert any("MemoryError" in one.message and one.severity == "error" for one in told.findings)
     assert not any(one.id == "log-collective-timeout" and one.severity == "error" for one in told.findings)
@@ -330,3 +331,9 @@ def test_names_of_tests_and_the_steps_of_windows() -> None:
     assert findings(deqp)[0].message == "The test dEQP-VK.compute.rw failed (Compare failed at offset 64)."
     hip = "loading D:\\w\\a.dll\nHIP error: invalid argument\n"
     assert step(hip) == "set AMD_LOG_LEVEL=3&& app.exe"
+
+
+def test_a_summary_of_bazel_and_its_table_are_one_failure() -> None:
+    text = "TIMEOUT: //gpu:reduce_test (Summary)\n      /root/log\n//gpu:reduce_test      TIMEOUT in 900.1s\n"
+    (one,) = findings(text)
+    assert one.message == "Bazel's test //gpu:reduce_test ran out of time."

@@ -77,15 +77,15 @@ class Kit(CudaKit):
             shutil.copytree(HERE / "programs", place)
             return build(recipe, place, self._linking)
 
-        return self._built_once(f"{name}{''.join(flags)}", make)
+        return self.built_once(f"{name}{''.join(flags)}", make)
 
     def incident(self, name: str, twin: bool = False) -> Built:
         """The program of an incident, or of its twin without the fault."""
-        return self._built_once(
+        return self.built_once(
             f"{name}-{twin}", lambda place: build_incident(incidents.every()[name], place / "build", twin)
         )
 
-    def _built_once(self, name: str, make: Callable[[Path], Built]) -> Built:
+    def built_once(self, name: str, make: Callable[[Path], Built]) -> Built:
         """A program that is built once for all tests, and runs on the simulated runtime in the shape that is asked for."""
 
         def made(place: Path) -> None:

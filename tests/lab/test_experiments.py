@@ -28,10 +28,9 @@ from gpudx.lab.experiments import (
     one_processor,
     one_thread,
     other_device,
-    perturbed,
-    serialised,
     turns,
 )
+from gpudx.lab.experiments.recorder_settings import PERTURB
 from gpudx.model import Case, Outcome
 
 OPENCL = Context(("./app",), {}, apis=frozenset({"opencl"}), threads=8, launches=10, devices=frozenset({"pthread-x"}))
@@ -106,7 +105,7 @@ def test_what_cannot_be_run_says_why() -> None:
     for name in set(every()) - {PLAIN, "one-processor"}:
         assert every()[name].missing(idle), name
     assert "CUDA" in (every()["memcheck"].missing(OPENCL) or "")
-    assert turns.missing(OPENCL) is None and serialised.missing(OPENCL) is None
+    assert turns.missing(OPENCL) is None and every()["serialised"].missing(OPENCL) is None
 
 
 @pytest.mark.parametrize(
@@ -202,7 +201,7 @@ def test_one_thread_for_test_runners(words: str, given: str) -> None:
 
 def test_the_environment_of_each() -> None:
     assert one_thread.how(OPENCL).extra_env["OMP_NUM_THREADS"] == "1"
-    seeds = {perturbed.how(replace(OPENCL, turn=turn)).extra_env[perturbed.VARIABLE] for turn in range(5)}
+    seeds = {every()["perturbed"].how(replace(OPENCL, turn=turn)).extra_env[PERTURB] for turn in range(5)}
     assert len(seeds) == 5, "each run has other delays"
     assert other_device.how(OPENCL).extra_env == {"POCL_DEVICES": "basic"}
     assert other_device.missing(replace(OPENCL, environment={"POCL_DEVICES": "pthread"}))

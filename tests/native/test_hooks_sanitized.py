@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from every_entry import every_entry
 from native_kit import PROGRAMS, Kit
+from support.builds import lasting_folder
 from support.opencl import PROGRAMS as DETECTED
 from support.opencl import find_loader
 from support.sanitized import named
@@ -63,7 +64,7 @@ def test_memory_of_ours(kit: Kit, words: tuple[str, str], way: dict[str, str]) -
     if loader is None:
         pytest.skip('no OpenCL loader and device: pip install "pyopencl[pocl]"')
     built = kit.hooked(DETECTED / f"{name}.c", "address", *loader.link)
-    env = {**loader.environment, "POCL_CACHE_DIR": str(kit.shared / "kernels"), "ASAN_OPTIONS": "detect_leaks=0", **way}
+    env = {**loader.environment, "POCL_CACHE_DIR": str(lasting_folder("kernels")), "ASAN_OPTIONS": "detect_leaks=0", **way}
     ran = kit.run([built, mode], "linked", env=env, timeout=120)
     assert (ran.returncode, ran.stderr) == (0, "")
     facts = derive(ran.trace())

@@ -182,13 +182,13 @@ def test_a_fact_that_the_headline_states_is_left_out() -> None:
 
 def test_the_line_of_the_code_that_is_shown_is_not_repeated(tmp_path: Path) -> None:
     source = tmp_path / "main.c"
-    source.write_text("int main(void)\n{\n    return launch();\n}\n")
-    guilty = replace(DIAGNOSIS.guilty or Guilty("opencl"), source=f"{source}:3", host_stack=())
-    facts = ["launch 1 at main.c:3 started 64 work-items", f"launched at {source}:3"]
-    facts += ["launch 2 at main.c:41 ended", "launched at other.c:3"]
+    source.write_text("int main(void)\n" + 30 * "    launch();\n")
+    guilty = replace(DIAGNOSIS.guilty or Guilty("opencl"), source=f"{source}:31", host_stack=())
+    facts = ["launch 1 at main.c:31 started 64 work-items", f"launched at {source}:31"]
+    facts += ["launch 2 at main.c:3 ended", "launched at other.c:31"]
     entry = replace(DIAGNOSIS, guilty=guilty, victim=None, root=None, evidence=tuple(map(Evidence, facts)))
     text = shown(replace(FULL, diagnosis=(entry,)))
-    wanted = ["launch 1 started 64 work-items", "launch 2 at main.c:41 ended", "launched at other.c:3"]
+    wanted = ["launch 1 started 64 work-items", "launch 2 at main.c:3 ended", "launched at other.c:31"]
     assert [line.removeprefix("  - ") for line in text if line.startswith("  - launch")] == wanted
 
 

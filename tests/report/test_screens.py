@@ -1,4 +1,7 @@
-"""First screens of demos and planted programs, kept as texts. After a change: tools/screens.py, and read the difference."""
+"""First screens of demos and planted programs, kept as texts. After a change: tools/screens.py, and read the difference.
+
+Cases of the CUDA demos were recorded on an H200 on 2026-11-16: their layout is that of now, their findings are those of then.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What the tests compile, made once and kept for later runs.
 
-Everything goes into one folder of build/cache, which is named after the hash of all sources that things are compiled from. The workers of
-a run, and runs at the same time, share it: who comes first makes a thing under a lock, and the others wait for it. What cannot be
-made fails every test of this run that wants it with the same words; the next run tries again.
+Nearly everything goes into one folder of build/cache, which is named after the hash of all sources that things are compiled from. The
+workers of a run, and runs at the same time, share it: who comes first makes a thing under a lock, and the others wait for it.
+What cannot be made fails every test of this run that wants it with the same words; the next run tries again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Word = str | Path
 
 CACHE = ROOT / "build" / "cache"
 # What is compiled, and what says how. Workers and programs of tests inherit the name of the run.
-COMPILED_FROM = ("native", "schema", "tools", "tests", "src/gpudx/lab/build.py", "src/gpudx/backends/hip")
+COMPILED_FROM = ("native", "schema", "tools", "tests", "benchmarks/c", "src/gpudx/lab/build.py", "src/gpudx/backends/hip")
 SUFFIXES = {".c", ".h", ".cu", ".cuh", ".hip", ".cpp", ".hpp", ".map", ".toml", ".S"}
 PYTHON = (  # beginnings of the names of generators and recipes; tests and their other helpers do not count
     *(f"tools/{name}" for name in ("generate", "schema_model", "opencl_header", "opencl_wrappers", "driver_")),
@@ -62,6 +62,14 @@ def shared_folder() -> Path:
     others = sorted(CACHE.iterdir(), key=lambda one: one.stat().st_mtime, reverse=True)[KEPT:]
     for old in (one for one in others if time.time() - one.stat().st_mtime > KEPT_S):
         shutil.rmtree(old, ignore_errors=True)
+    return place
+
+
+def lasting_folder(name: str) -> Path:
+    """The folder for things that are found by their own contents, whatever else has changed here; a new one each week."""
+    place = CACHE / f"{name}-{time.strftime('%G-%V')}"
+    place.mkdir(parents=True, exist_ok=True)
+    os.utime(place)
     return place
 
 

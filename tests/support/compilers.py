@@ -38,8 +38,9 @@ def compiled(name: str, source: str, text: str, *command: str | Path, env: Mappi
 
     `source` is the name of the file that has the text. Where the compiler refuses, the test is skipped."""
     words = [str(word) for word in command]
-    key = hashlib.sha256("\0".join((name, source, text, *words, *(f"{k}={v}" for k, v in (env or {}).items()))).encode())
-    place = builds.shared_folder() / "compiled" / key.hexdigest()[:16] / name
+    compiler = f"{words[0]} {os.stat(words[0]).st_mtime_ns}"
+    key = hashlib.sha256("\0".join((name, source, text, compiler, *words, *(f"{k}={v}" for k, v in (env or {}).items()))).encode())
+    place = builds.lasting_folder("compiled") / key.hexdigest()[:16] / name
     said = place.with_suffix(".said")
 
     def make(target: Path) -> None:
@@ -47,10 +48,9 @@ def compiled(name: str, source: str, text: str, *command: str | Path, env: Mappi
         call = [*words, source, "-o", name]
         done = subprocess.run(call, cwd=target.parent, env={**os.environ, **(env or {})}, capture_output=True, text=True, timeout=200)
         said.write_text(done.stderr)
-        if done.returncode:
-            target.unlink(missing_ok=True)
+        assert not done.returncode, f"{words[0]} cannot build this here: {done.stderr.strip().splitlines()[-1:]}"
 
-    builds.once(place, make)
-    if not place.exists():
-        pytest.skip(f"{words[0]} cannot build this here: {said.read_text().strip().splitlines()[-1:]}")
-    return place
+    try:
+        return builds.once(place, make)
+    except AssertionError as refused:
+        pytest.skip(str(refused))

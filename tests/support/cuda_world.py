@@ -31,7 +31,7 @@ class CudaWorld(World):
         self.text = schema
         self.schema = TraceSchema.parse(schema.encode(), "schema")
         self._parts = self.schema.parts
-        self._calls = []
+        self._calls, self._stacks = [], 0
         self._now, self._next = 1000, 0x7F00_0000_0000
         self.header: dict[str, Any] = {}
         self._layouts: dict[int, Sequence[int]] = {}

@@ -28,7 +28,7 @@ from gpudx.errors import UserError
 from gpudx.facts import Facts, derive
 from gpudx.model import Finding, Outcome
 from gpudx.trace import Trace, open_trace
-from support.builds import ROOT, Builds, once, shared_folder
+from support.builds import ROOT, Builds, lasting_folder, once, shared_folder
 
 PROGRAMS = ROOT / "tests/detectors/programs"
 Until = Callable[[Trace], bool]
@@ -149,7 +149,7 @@ class OpenCL(Builds):
     @property
     def kernels(self) -> Path:
         """The driver's cache of compiled kernels, for all workers: to compile one takes ten times as long as a run."""
-        return once(self.shared / "kernels", Path.mkdir)
+        return lasting_folder("kernels")
 
     def build(self, sources: Sequence[Path], *flags: str, name: str | None = None) -> Path:
         """A program from C files."""
@@ -203,6 +203,11 @@ class OpenCL(Builds):
         """The same with the recorder."""
         loading = {"LD_PRELOAD": str(self.recorder), "OPENCL_LAYERS": str(self.recorder)}
         return {**self.plain_environment, "GPUDX_DIR": str(traces), "GPUDX_KEEP": "all", **loading}
+
+
+def until_waiting(file: Path, count: int) -> str:
+    """For a shell, before it starts what shall fail: until so many programs `hanging event` with this file as WAITING wait."""
+    return f'until [ "$(cat {file} 2>/dev/null | wc -c)" -ge {count} ]; do sleep 0.1; done; sleep 0.3'
 
 
 def in_flight(trace: Trace, call: str) -> bool:

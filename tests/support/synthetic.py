@@ -75,6 +75,7 @@ class World:
         self.schema = TraceSchema.parse(schema.encode(), "schema")
         self._parts = self.schema.parts
         self._calls: list[_Call] = []
+        self._stacks = 0  # of them
         self._now, self._next = 1000, 0x10000000
         self._held: dict[int, Held] = {}
         self.header: dict[str, int] = {}
@@ -122,7 +123,8 @@ class World:
         start = self._now + 10 if begin is None else begin
         self._calls.append(_Call(name, fields, blobs, status, tid, start, 0 if open_ else start + ticks, in_context, 0, caller))
         self._now = max(self._now, start + ticks)
-        return sum(call.name != "note_stack" for call in self._calls) - 1  # stacks lie behind all calls
+        self._stacks += name == "note_stack"
+        return len(self._calls) - self._stacks - 1  # stacks lie behind all calls
 
     def note(
         self, name: str, fields: Mapping[str, Any], text: str = "", text2: str = "", numbers: Sequence[int] = ()

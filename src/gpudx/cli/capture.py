@@ -48,7 +48,7 @@ def command(
     from gpudx.lab import program
     from gpudx.model.how import How
 
-    earlier, facts = load(case)
+    earlier, facts = load(case, first_run=True)
     text = launch_of(earlier, facts)
     wanted = capturing.wanted(text, limit, no_data, None)
     assert wanted is not None

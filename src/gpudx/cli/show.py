@@ -23,7 +23,6 @@ from gpudx.cli.options import CaseFolder
 from gpudx.errors import UserError
 
 MOST_WITHOUT_ASKING = 100
-TRACES = "traces"  # folder of a case
 
 Row = Sequence[Any]
 Test = Callable[[Row], bool]
@@ -99,15 +98,13 @@ def load(case: Path, what: str) -> tuple[list[str], Iterator[Row]]:
 
 
 def _recorded(case: Path) -> Path:
-    """Where the traces are: in the case itself, or in the first run of an investigation that has some."""
-    from gpudx.lab.trials import RUNS
+    """Where the traces are; of an investigation, in its first run."""
+    from gpudx.cli.stating import recorded_runs
 
-    runs = [] if (case / TRACES).is_dir() else [run for run in sorted((case / RUNS).glob("*")) if (run / TRACES).is_dir()]
-    if not runs:
-        return case
-    if len(runs) > 1:
-        print(f"gpudx: this is run {runs[0].name}, the first of {len(runs)}; for another: gpudx show {runs[-1]} ...", file=sys.stderr)
-    return runs[0]
+    first, *others = recorded_runs(case)
+    if others:
+        print(f"gpudx: this is run {first.name}, the first of {1 + len(others)}; for another: gpudx show {others[-1]} ...", file=sys.stderr)
+    return first
 
 
 def who_ran(case: Path) -> tuple[list[str], Iterator[Row]]:

@@ -66,6 +66,8 @@ def _not_memory(facts: Facts) -> I64:
     rows = rows[(sets.size[rows] == 8) & (sets.value[rows] != 0) & (sets.pointer[rows] != 0)]
     rows = rows[~is_memory(facts, facts.objects.live_at(sets.value[rows], sets.position[rows]))]
     rows = rows[~sets.svm[rows]]
+    if facts.misses_calls:  # what the driver took may be memory whose creation is not in the record
+        rows = rows[~sets.done[rows] | (sets.status[rows] != 0)]
     return rows[known[rows] | _dead_memory(facts, rows)]
 
 

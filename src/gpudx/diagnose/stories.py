@@ -27,7 +27,7 @@ APART_S = 600.0  # comparable stamps that are farther apart than this tell of tw
 ENDS = ("host-abort", "host-crash", "test-process-died")  # endings of whole processes
 # An exception that nobody could name may be any of these.
 UNNAMED = "device-exception"
-DEATHS = ("python-exception", "host-crash", "host-abort", "process-ended")
+DEATHS = ("python-exception", "exception", "host-crash", "host-abort", "process-ended")
 COLLECTIVE = ("nccl-error", "nccl-warning")  # also of a network that failed by itself
 WAITING = ("collective-timeout", "watchdog-stuck")  # ranks that say only that another one did not come
 NAMED = frozenset(

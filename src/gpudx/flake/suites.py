@@ -14,7 +14,7 @@ from types import ModuleType
 from gpudx.flake.runners import BLACK_BOX, LONGEST_TEXT, Results, Selection, every
 from gpudx.lab import load
 from gpudx.lab.experiments.one_thread import VARIABLES
-from gpudx.lab.experiments.perturbed import VARIABLE as PERTURB
+from gpudx.lab.experiments.recorder_settings import PERTURB
 from gpudx.lab.outcome import outcome
 from gpudx.lab.recorded import RunResult, run_recorded
 from gpudx.lab.strangers import strangers

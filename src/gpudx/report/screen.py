@@ -371,7 +371,8 @@ def _facts(case: Case, best: Diagnosis | None, place: SourceLine | None, writer:
 
 def _without_line(text: str, shown: str) -> str:
     """The line of a call is left out of a fact where its code is shown."""
-    return MADE_AT.sub(lambda found: "" if found[1] in shown else found[0], text)
+    places = shown.split()
+    return MADE_AT.sub(lambda found: "" if any(f"/{one}".endswith(f"/{found[1]}") for one in places) else found[0], text)
 
 
 def _new(text: str, said: Sequence[str]) -> str:

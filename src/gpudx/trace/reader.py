@@ -37,6 +37,7 @@ HEAD = np.dtype(
     ]
 )
 RING, LEDGER, LARGE, CRUMBS = 1, 2, 3, 4
+SHUT_IN = "seccomp filter"  # of recorder_errors: threads that had room in the trace were recorded on
 ANYWHERE = ("dropped", "damaged", "ledger-full", "other-loader")  # gaps that may be anywhere
 MISSED_LOADER = 16  # a bit of header.entries
 BLOB_UNIT = 8  # bytes: in these, a slot says where its blob is
@@ -206,6 +207,10 @@ class Trace:
         """Why the ring has not the size that it may have; "" where it has, or where it is not known."""
         known = "full" in (self.header.dtype.names or ())
         number = int(self.header["full"]) if known else 0
+        return self._reason(number)
+
+    def _reason(self, number: int) -> str:
+        """One of recorder_errors in words; "" for none."""
         return self.schema.recorder_errors.get(number, f"reason {number}").replace("_", " ") if number else ""
 
     @cached_property
@@ -226,12 +231,13 @@ class Trace:
             gaps.append(
                 Gap("dropped", f"{dropped} calls made by signal handlers inside the recorder are missing", dropped)
             )
+        why = self._reason(int(header["error"]))
         if lost := int(header["lost_ledger"]):
-            gaps.append(
-                Gap("ledger-full", f"{lost} object records are missing because the ledger or the disk was full", lost)
-            )
-        if error := int(header["error"]):
-            why = self.schema.recorder_errors.get(error, f"reason {error}").replace("_", " ")
+            full = self._why_full or why or "the ledger or the disk was full"
+            gaps.append(Gap("ledger-full", f"{lost} object records are missing because the trace could not grow: {full}", lost))
+        if why == SHUT_IN:
+            gaps.append(Gap("dropped", "calls are missing: after a seccomp filter of the program the trace could not grow"))
+        elif why:
             gaps.append(Gap("stopped", f"recording stopped before the program did: {why}"))
         if int(header["entries"]) & MISSED_LOADER:
             gaps.append(Gap("other-loader", "calls through an OpenCL loader that was loaded later are missing"))

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { PAGE = 4096, BAD_INDEX = 77 };
 static void *page;
@@ -60,6 +61,22 @@ static void unmap_trace(void)
         fclose(maps);
 }
 
+/* Fails what a launch waits for, which has an event of the program's. */
+static void fail_event(cl_kernel kernel)
+{
+    size_t count = COUNT;
+    cl_mem data = make_buffer(BYTES);
+    cl_event go = clCreateUserEvent(context, NULL), done;
+    set_mem(kernel, 0, data);
+    set_float(kernel, 1, 2);
+    set_int(kernel, 2, COUNT);
+    check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &count, NULL, 1, &go, &done), "clEnqueueNDRangeKernel");
+    printf("%d", clSetUserEventStatus(go, -5));
+    printf(" %d\n", clWaitForEvents(1, &done));
+    fflush(stdout);
+    _exit(0);  /* PoCL waits for ever for a queue with a failed command */
+}
+
 int main(int argc, char **argv)
 {
     volatile uintptr_t nowhere = 0xdeadbeefdeadbeef;
@@ -69,6 +86,8 @@ int main(int argc, char **argv)
         unmapped(kernel);
     if (is("remapped"))
         remapped(kernel);
+    if (is("failed_event"))
+        fail_event(kernel);
     if (is("own")) {
         unmap_trace();
         clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, 0, NULL, NULL);

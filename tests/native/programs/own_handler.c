@@ -1,5 +1,5 @@
 /* Has a SIGSEGV handler of its own: installed before the first call, or after it, or put back to the default;
- * "once": one that is called once only; "built": the same, installed while a program is built. */
+ * "once": one that is called once only; "built": the same, installed while a program is built; "chained": one that calls the one before. */
 #include "gpu.h"
 
 #include <signal.h>
@@ -24,8 +24,33 @@ static void install(void (*handler)(int))
     install_with(handler, 0);
 }
 
+static struct sigaction earlier;
+
+static void returns(int number)
+{
+    (void)number;
+    if (write(1, "earlier\n", 8) < 0)
+        _exit(6);
+}
+
+/* Each time for the same instruction, which faults again. */
+static void calls_earlier(int number, siginfo_t *info, void *context)
+{
+    static int calls;
+    if (++calls == 3)
+        _exit(9);
+    if (write(1, "later\n", 6) < 0)
+        _exit(6);
+    if (earlier.sa_flags & SA_SIGINFO)
+        earlier.sa_sigaction(number, info, context);
+    else
+        earlier.sa_handler(number);
+}
+
 int main(int argc, char **argv)
 {
+    if (is(argc, argv, "chained"))
+        install_with(returns, SA_RESETHAND | SA_NODEFER);
     if (is(argc, argv, "before"))
         install(ours);
     if (is(argc, argv, "once"))
@@ -40,6 +65,10 @@ int main(int argc, char **argv)
     }
     if (is(argc, argv, "after"))
         install(ours);
+    if (is(argc, argv, "chained")) {
+        struct sigaction action = { .sa_sigaction = calls_earlier, .sa_flags = SA_SIGINFO };
+        sigaction(SIGSEGV, &action, &earlier);
+    }
     if (is(argc, argv, "built")) {
         install_with(ours, SA_RESETHAND | SA_NODEFER);
         clBuildProgram(gpu_program, 0, NULL, NULL, NULL, NULL);

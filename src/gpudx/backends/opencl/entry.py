@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,8 @@ def loader_for(program: Path, environment: Mapping[str, str]) -> Path | None:
     places it names itself, LD_LIBRARY_PATH, the system's folders."""
     places = [*_own_places(program), *environment.get("LD_LIBRARY_PATH", "").split(":")]
     places += [place for pattern in SYSTEM for place in sorted(glob.glob(pattern))]
-    return next((Path(p) / LOADER for p in places if p and (Path(p) / LOADER).exists()), None)
+    found = (Path(p) / LOADER for p in places if p)
+    return next((one for one in found if os.path.exists(one)), None)  # False also in folders that may not be entered
 
 
 def library_for(lib: Path, program: Path, environment: Mapping[str, str], way: str = "auto") -> Path:

@@ -13,6 +13,7 @@ _PREFIXES = re.compile(
       \s*>\s                                                          # a Markdown quote
     | //\s(?=(?:Error|Warning):\s)                                     # Maya
     | \d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?[:\s]\s?  # CI systems, loggers
+    | \[\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?\]\s              # loggers
     | \#\#\[\w+\] | ::(?:error|warning|notice)[^:\n]{0,200}::         # GitHub
     | [\w.-]{1,60}\s*\|\s                                             # docker compose
     | [A-Z][a-z]{2}\s+\d{1,2}\ \d\d:\d\d:\d\d(?:\.\d+)?\ [\w.-]{1,64}\ [\w./-]{1,64}(?:\[\d+\])?:\s  # journald, syslog

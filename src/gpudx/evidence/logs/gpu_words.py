@@ -74,6 +74,7 @@ NEAR, LONGEST_NEAR = 12, 300  # lines on either side, and characters of each
 GAP = r"(?:(?!\. ).){0,60}"  # within a sentence
 # Goals of build tools, commands and scripts are executed too, and not on a device.
 _TOOLS = r"(?! (?:the |an? )?(?:goals?|commands?|scripts?|quer\w+|statements?|plugins?|installer|process\b|programs?|tests?\b|executable))"
+_LAUNCH = r"launch(?!\w* (?:the )?(?:\w+ )?compiler)\w*"
 _EXECUTE = rf"execut(?:e|ed|es|ing|ion|ions)\b{_TOOLS}"
 _RUN = rf"run(?:ning)?\b{_TOOLS}"
 _FAIL = r"(?:fail(?:ed|ure|s)?|error|unable|cannot|can't|could(?: not|n't)|aborted)"
@@ -357,8 +358,8 @@ CLASSES = (
     ),
     _class(
         "launch-failed",
-        rf"(?!.*\bcompiler\b)(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|{_EXECUTE}|\w+_exec|invok\w+|{_RUN})\b{GAP}\b{_FAIL}"
-        rf"|{_FAIL}\b{GAP}\b(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|{_EXECUTE}|invok\w+|{_RUN})\b",
+        rf"(?:{_LAUNCH}|enqueue\w*|dispatch\w*|submi\w+|{_EXECUTE}|\w+_exec|invok\w+|{_RUN})\b{GAP}\b{_FAIL}"
+        rf"|{_FAIL}\b{GAP}\b(?:{_LAUNCH}|enqueue\w*|dispatch\w*|submi\w+|{_EXECUTE}|invok\w+|{_RUN})\b",
         "report",
         "device-error-reported",
         _next.SERIALISE,

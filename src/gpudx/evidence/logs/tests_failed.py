@@ -127,6 +127,7 @@ _CTEST = re.compile(
     r")?([A-Za-z]\w*)?"
 )
 _BAZEL = re.compile(r"^\s*//(\S+) +(?:\(cached\) )?(FAILED|TIMEOUT|FAILED TO BUILD|NO STATUS)\b")
+_BAZEL_SUMMARY = re.compile(r"^(FAIL|TIMEOUT): //(\S+) \((?:Summary|shard|see)\b")
 _PYTEST_ONE = re.compile(r"^(?:FAILED|ERROR) (\S+\.py::[^\s]+(?:\[.*?\])?)(?: - (.{1,160}))?")
 _SAMPLE = re.compile(r"^&&&& FAILED (\S.{0,80}?)(?: #|$)")  # NVIDIA's samples and trtexec
 _FAILED_LIST = re.compile(r"^\s*Failed Tests? ?(?:\(\d+\))? ?:\s*$")
@@ -235,9 +236,10 @@ class Tests:
 
     def _told(self, near: Near) -> Iterator[Event]:
         text = near.text
-        if found := _BAZEL.search(text):
-            why = "ran out of time" if found[2] == "TIMEOUT" else "failed"
-            yield _event("test-failed", f"Bazel's test {found[1]} {why}.", found[1], _next.HANG if why != "failed" else _next.RECORD)
+        if summary := _BAZEL_SUMMARY.match(text):
+            yield _of_bazel(summary[2], summary[1])
+        elif found := _BAZEL.search(text):
+            yield _of_bazel(found[1], found[2])
         elif found := _PYTEST_ONE.search(text):
             why = f" ({found[2].strip().rstrip('.')})" if found[2] else ""
             step = _next.HANG if "imeout" in why else _next.RECORD
@@ -309,6 +311,12 @@ class Tests:
                 "in which the runs differ."
             )
             yield _event(FLAKY, text, f"cargo {total}", _next.FLAKE)
+
+
+def _of_bazel(name: str, how: str) -> Event:
+    late = how == "TIMEOUT"
+    said = f"Bazel's test //{name} {'ran out of time' if late else 'failed'}."
+    return _event("test-failed", said, name, _next.HANG if late else _next.RECORD)
 
 
 def _compared(below: list[str]) -> Iterator[Event]:
