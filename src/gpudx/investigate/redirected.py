@@ -202,9 +202,16 @@ def _argument(facts: Facts, change: Redirect, site: Site) -> tuple[str, str, str
     sets = "sets" if len(change.group.positions) == 1 else "set"
     told = (
         f"{_calls(site, change)} {sets} {name} of kernel {change.group.name} to {label(given)}; the "
-        f"program fails every time, and passes with {label(wanted)}, which no launch is passed"
+        f"program fails every time, and passes with {label(wanted)}{_unused(facts, wanted, site)}"
     )
     return BUFFER, told, f"{label(wanted)} as {name}", f"Pass {label(wanted)} as {name}."
+
+
+def _unused(facts: Facts, obj: int, site: Site) -> str:
+    """Why this one is missed: nobody is passed it, or nobody reads it."""
+    if obj not in facts.launches.arguments.object:
+        return ", which no launch is passed"
+    return f"{_written(facts, obj, site.number - 1)} and nothing reads"
 
 
 def _launched(facts: Facts, change: Redirect, site: Site, name: str) -> tuple[str, str, str]:
@@ -213,7 +220,7 @@ def _launched(facts: Facts, change: Redirect, site: Site, name: str) -> tuple[st
     beside = f" and {plural(others, 'other launch', 'other launches')} of this line" if others else ""
     told = (
         f"Launch {site.launch} of kernel {site.kernel}{beside} {'are' if others else 'is'} passed {label(given)} as {name}; the program "
-        f"fails every time, and passes with {label(wanted)}, which no launch is passed"
+        f"fails every time, and passes with {label(wanted)}{_unused(facts, wanted, site)}"
     )
     return told, f"{label(wanted)} as {name}", f"Pass {label(wanted)} as {name}."
 
