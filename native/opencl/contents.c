@@ -11,7 +11,7 @@ static void look(const struct gdx_open *open, const void *address, size_t size, 
 {
     uint64_t words[PIECES * WORDS];
     unsigned count = 0;
-    if (!address || size < BYTES / 2 || atomic_load_explicit(looked_at, memory_order_relaxed) >= MOST)
+    if (!address || size < BYTES / 4 || atomic_load_explicit(looked_at, memory_order_relaxed) >= MOST)
         return;
     if (atomic_fetch_add_explicit(looked_at, 1, memory_order_relaxed) >= MOST)
         return;

@@ -194,6 +194,23 @@ def test_doubles_in_a_float_buffer_are_seen_by_their_bits(world: Make, look: Loo
     assert finding.attribution == "probable" and finding.root is not None and finding.root.call == "clEnqueueWriteBuffer"
 
 
+@pytest.mark.parametrize(
+    ("data", "declared", "silent"),
+    [
+        (np.arange(65) * 3, "int*", False),  # m + 1
+        (np.arange(65) * 3, "long*", True),
+        (np.arange(66, dtype=np.int32) * 3, "int*", True),
+        (np.arange(50) * 3, "int*", True),  # 100 work-items, and 100 elements of 4 bytes
+        (np.arange(40) * 3, "int*", True),  # no number of the launch says 40
+        (np.arange(65) - 3, "int*", True),
+    ],
+)
+def test_longs_for_a_parameter_of_ints(world: Make, look: Look, data: np.ndarray, declared: str, silent: bool) -> None:
+    found = [one for one in look(_uploaded(world, data, declared), "exit", exit_code=1) if one.id == "element-width"]
+    assert bool(found) is not silent
+    assert silent or "as int, every second one is 0" in found[0].message
+
+
 _RANDOM = np.random.default_rng(3)
 
 

@@ -14,6 +14,7 @@ WORK_GROUP_SIZE, KERNEL_ARGS, VALUE, ARG_INDEX, ARG_SIZE, MISALIGNED = -54, -52,
 SOURCE = """
 kernel void sum(global const float *in, global float *out, local float *room) { out[get_group_id(0)] = in[get_global_id(0)]; }
 kernel void paint(global float *out) { out[get_global_id(0)] = 1; }
+kernel void sum_slowly(global const float *in, global float *out) { out[get_global_id(0)] = in[get_global_id(0)]; }
 kernel void scale(global float *out) { out[get_global_id(0)] *= 2; }
 """
 IN, OUT, ROOM = Arg("float*", "in", GLOBAL, qualifiers=1), Arg("float*", "out", GLOBAL), Arg("float*", "room", LOCAL)
@@ -118,6 +119,23 @@ def test_a_loop_of_sizes_of_which_none_is_taken(world: Make, look: Look) -> None
         one.tries(local, True)
     one.ends()
     assert {"launch-refused", "failed-call"} <= serious(look(one.process, "exit", exit_code=1))
+
+
+@pytest.mark.parametrize(("launches", "beside", "silent"), [(3, "paint", False), (2, "paint", True), (3, "sum_slowly", True)])
+def test_launches_that_are_all_refused_and_whose_result_is_used(
+    world: Make, look: Look, launches: int, beside: str, silent: bool
+) -> None:
+    """A kernel that fills a part of the result does not do the work of the refused one; one that is given all that it was given may."""
+    one = Summing(world)
+    other = one.process.kernel(beside, [IN, OUT] if beside == "sum_slowly" else [OUT])
+    for index, memory in enumerate([one.source, one.target] if beside == "sum_slowly" else [one.target]):
+        one.process.set_arg(other, index, memory)
+    for _ in range(launches):
+        one.tries(96, refused=True)
+        one.process.launch(other, (1024,))
+        one.reads()
+    one.ends()
+    assert bool(serious(look(one.process))) is not silent
 
 
 def test_the_real_launch_is_refused_after_one_that_warms_up(world: Make, look: Look) -> None:

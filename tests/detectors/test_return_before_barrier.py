@@ -43,6 +43,7 @@ def of(findings: list[Finding]) -> list[Finding]:
 def test_a_divided_group(world: Make, look: Look, source: str) -> None:
     (finding,) = of(look(process(world, source, 5000, 5056, 64)))
     assert "from 5,000 on return before it (n is 5,000), and the group from 4,992 to 5,055 is divided" in finding.message
+    assert finding.access is not None and finding.access.source == "kernel source:4"
     assert finding.causes == ("barrier-misuse",) and "8 of the 64 work-items" in finding.evidence[0].text
 
 

@@ -81,6 +81,50 @@ def test_addresses_in_memory_and_in_structures(kit: Kit, tmp_path: Path, shaped:
     assert done.returncode == 0 and done.stdout.startswith("EQUAL"), done.stdout + done.stderr
 
 
+KERNELS = {
+    "batch": "multiply_batch",
+    "bounds": "softplus",
+    "csr": "spmv",
+    "flip": "transpose",
+    "mixes": "mix",
+    "quads": "sum_quads",
+    "retire": "accumulate",
+    "rows": "scale_rows",
+    "scores": "scores_f32",
+    "slices": "sums",
+    "squares": "square",
+    "table": "map",
+    "tables": "gather",
+    "upload": "total_i32",
+    "views": "sum_rows",
+    "workspace": "partial",
+}
+
+
+@pytest.mark.parametrize(("name", "shape"), [(name, "57"[number % 2]) for number, name in enumerate(KERNELS)])
+def test_kernels_of_other_programs(kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, shape: str) -> None:
+    """Indices in memory, structures with pointers, several dimensions: each replays to what it gave."""
+    monkeypatch.setenv("GPUDX_HIP_SIM_SHAPE", shape)
+    program, case = kit.hip_program(name), tmp_path / "case"
+    gpudx_(kit, program, "run", "--case", case, "--capture", KERNELS[name], "--", program.program, "right")
+    (path,) = case.glob("*.gpucapsule")
+    held = file.read(path)
+    assert held.outcome.ending == "completed" and held.buffers
+    done = gpudx_(kit, program, "replay", path)
+    assert done.returncode == 0 and done.stdout.startswith("EQUAL"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("name", "kernel"), [("rows", "scale_rows"), ("table", "map")])
+def test_faults_of_other_programs(kit: Kit, tmp_path: Path, shaped: str, name: str, kernel: str) -> None:
+    """Host memory in a parameter and in a structure is no device memory in a replay either."""
+    program, case = kit.hip_program(name), tmp_path / "case"
+    gpudx_(kit, program, "run", "--case", case, "--capture", kernel, "--", program.program)
+    (path,) = case.glob("*.gpucapsule")
+    assert file.read(path).outcome.ending == "failed"
+    done = gpudx_(kit, program, "replay", path)
+    assert done.returncode == 0 and "FAILED with status 700" in done.stdout, done.stdout + done.stderr
+
+
 def test_other_data_gives_other_results(kit: Kit, tmp_path: Path) -> None:
     program = kit.hip_program("captured")
     path, _ = captured(kit, program, tmp_path / "case", ADD)

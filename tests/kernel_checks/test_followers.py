@@ -36,6 +36,16 @@ def test_a_race_for_places_that_a_left_out_access_made_follows_from_it(found: di
 
 
 @pytest.mark.timeout(600)
+def test_updates_of_fewer_elements_than_work_items_collide_by_themselves(found: dict[str, list[dict[str, object]]]) -> None:
+    assert "race" in kinds(found["tallied"])
+
+
+@pytest.mark.timeout(600)
+def test_a_race_for_places_from_local_memory_that_nothing_wrote_follows_from_that(found: dict[str, list[dict[str, object]]]) -> None:
+    assert kinds(found["unloaded"]) == {"uninitialized"} and FOLDED in str(found["unloaded"]) and "dealt" not in found
+
+
+@pytest.mark.timeout(600)
 def test_an_access_outside_comes_before_the_races_of_its_own_launch(found: dict[str, list[dict[str, object]]]) -> None:
     assert kinds(found["planes"]) == {"bounds"} and FOLDED in str(found["planes"])
 

@@ -77,6 +77,9 @@ REASONS = {
     "kept": ("out-of-bounds-access", "by row = 128, and kernel scored (launch", "32 fits the buffer, 128 for argument 1 `row` does not"),
     "planes": ("out-of-bounds-access", "1,024 work-items, and plane is 1,000: a bounds check is missing", "`i` is not less than `plane`"),
     "banked": ("undersized-buffer", "goes up to element 66 in a group of 64 work-items", "local size of 268 bytes for `t` (67 x 4)"),
+    "paired": ("out-of-bounds-access", "has 128 work-items, and `o` has room for 64, half as many: ids from 64", "Launch 64 work-items"),
+    "cut": ("undersized-buffer", "w x h = 320 x 240 = 76,800, of which 16 bits hold 11,264", "in size_t: 76,800 bytes"),
+    "gathered": ("argument-order", "and was `ptr` of kernel counted", "Swap arguments 0 (`ptr`) and 1 (`idx`)"),
     "chunk": ("out-of-bounds-access", "begins at id 768 and has 256 work-items, up to id 1,023; `o` has 1,000 elements", "Launch 232"),
 }  # fmt: skip
 

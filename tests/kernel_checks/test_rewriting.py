@@ -40,10 +40,15 @@ def plan(source: str, checks: frozenset[str] = USUAL, options: str = ""):  # typ
         "void f(float *p) { *p = 1; }\n__kernel void k(__global float *a) { float x; f(&x); float y[2][3]; y[1][2] = x; a[0] = y[1][2]; }\n",  # noqa: E501
         "float g(__local float *);\n__kernel void k(__local float *l, __global float *o) { o[0] = g(l); }\nfloat g(__local float *l) { return l[0]; }\n",  # noqa: E501
         "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void k(__global int *restrict a) { if (get_local_id(0)) return; a[0] = 1; }\n",  # noqa: E501
+        "__kernel void k(__global int *a) { __local int t[64]; int l = get_local_id(0); t[l] = a[l]; t[l] = t[l ^ 1]; a[l] = t[l]; }\n",
+        "__kernel void k(__global int *a) { __local int t[8][8], s; int l = get_local_id(0); s = a[l]; t[l][1] = t[1][l]; s = s; a[l] = s; }\n",  # noqa: E501
+        "__kernel void k(__global float4 *p, __global float4 *o, float z) { int i = get_global_id(0); p[i].xyz += o[i].xyz * z; p[i].lo /= o[i].hi; p[i].s0 *= p[i].w; }\n",  # noqa: E501
+        "typedef struct { float3 v; int n[2]; } S;\n__kernel void k(__global S *s) { __local S t[4]; int i = get_global_id(0); t[i] = s[i]; t[i] = t[i ^ 1]; t[i].v.xy -= t[0].v.yz; s[i].v.zx = (s[i].n[0] = t[i].n[1], t[i].v.xy); }\n",  # noqa: E501
+        "void swap(__local int *p, int i, int j) { int x = p[i]; p[i] = p[j]; p[j] = x; p[0] = p[1]; }\n__kernel void k(__global int *a) { __local int t[2][4]; swap(t[1], 0, 1); a[0] = a[1] = t[1][0]; }\n",  # noqa: E501
     ],
 )
 def test_the_result_is_opencl_c(source: str) -> None:
-    for checks in (EVERYTHING, USUAL, frozenset({"bounds"})):
+    for checks in (EVERYTHING, USUAL, *(frozenset({one}) for one in ALL)):
         text = plan(source, checks).text
         Tree(text, 120, 64, AS_TYPE)  # raises where clang finds an error
 

@@ -33,7 +33,8 @@ def texts(body: str, options: str = "") -> list[str]:
         ("int k; int *p = &k; if (n) *p = 1; out[i] = k;", ["k"]),
         ("int a; if (n) a = 1; else a = 2; out[i] = a;", []),
         ("int a = 0; if (n) a = 1; out[i] = a;", []),
-        ("__local int t[4]; out[i] = t[i & 3];", []),
+        ("__local int t[4]; out[i] = t[i & 3];", ["t"]),
+        ("if (i >= n) return; __local int t[4]; out[i] = t[i & 3];", []),  # not all work-items would fill it
         ("float t[2] = {1, 2}; out[i] = t[1];", []),
         ("__global float *p; p = out; p[i] = 1;", []),
     ],
@@ -56,6 +57,13 @@ def test_a_filled_source_is_read_by_the_compiler() -> None:
     assert [one.name for one in found] == ["c", "u", "d", "v", "s"]
     text = edited(source, [edit for one in found for edit in filled(one, "3f3f3f3f")])
     assert tree_of(text, "") is not None and "as_double(0x3f3f3f3f3f3f3f3fUL)" in text and "{" not in text.partition("as_double(")[2][:30]
+
+
+def test_a_filled_local_array_is_read_by_the_compiler() -> None:
+    source = HEAD % "__local float t[4][3]; __local uchar b[7]; out[i] = t[i & 3][0] + b[0];"
+    found = unset(source, "")
+    text = edited(source, [edit for one in found for edit in filled(one, "3f3f3f3f")])
+    assert {one.space for one in found} == {"local"} and tree_of(text, "") is not None and text.count("barrier(") == 2
 
 
 @pytest.mark.parametrize(

@@ -171,5 +171,6 @@ def _nothing(seen: Seen, nan: Nan) -> str:
     blind = f"; {seen.unknown:,} arguments of unknown type were not looked at" if seen.unknown else ""
     every = "" if nan.every == 1 else f" (every {nan.every}th)"
     return (
-        f"no launch made a NaN or an infinity: {seen.scanned:,} of {seen.launches:,} launches looked at{every}{blind}"
+        f"no launch made a NaN or an infinity: {seen.scanned:,} of {seen.launches:,} launches looked at{every}{blind}; fresh memory"
+        " held zeros"
     )

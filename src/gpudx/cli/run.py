@@ -101,7 +101,7 @@ def command(
         indices=check_indices,
         crumbs=crumbs.value if crumbs else "",
         fence=fences,
-        poison=fill,
+        poison=fill or ("zero" if search else None),  # a NaN that was in memory before the program wrote there is no input
         watch=watching,
         probes=probes(probe),
         sanitizer=checked.sanitizer,

@@ -14,6 +14,7 @@ from gpudx.facts.accesses import MAY, RANGE, READ, WRITE
 from gpudx.facts.given_memory import uses
 
 MOST_TRIES = 64  # launches that are compared
+REPEATED = 3  # launches of the same sizes, all refused, that a program makes only if it does not look at their status
 
 
 def launch_dealt_with(facts: Facts, row: int) -> bool:
@@ -88,8 +89,38 @@ def _given(facts: Facts, row: int) -> list[bytes]:
 
 
 def is_missed(facts: Facts, row: int) -> bool:
-    """Was memory that a refused launch should have written, also inside structures, used before anything else wrote it?"""
-    return any(_is_used(facts, row, root) for root in should_write(facts, row))
+    """Was memory that a refused launch should have written, also inside structures, used before anything else wrote it, or is it one of
+    many that the program made without looking at their status?"""
+    return any(_is_used(facts, row, root) for root in should_write(facts, row)) or _goes_unnoticed(facts, row)
+
+
+def _goes_unnoticed(facts: Facts, row: int) -> bool:
+    """Was every launch of the kernel refused, again and again with the same sizes, with nothing done in its place, and what it should have
+    written read? Another kernel may write a part of it in between."""
+    launches, mine = facts.launches, _of_its_name(facts, row)
+    position, shape = int(launches.position[row]), launches.geometry(row)
+    same = [one for one in np.flatnonzero(mine)[:MOST_TRIES] if launches.geometry(int(one)) == shape]
+    if (mine & (launches.status == 0)).any() or len(same) < REPEATED:
+        return False
+    others = np.flatnonzero(~mine & (launches.status == 0) & (launches.position > position))[:MOST_TRIES]
+    if not len(others) or any(_memory(facts, row) <= _memory(facts, int(one)) for one in others):
+        return False
+    return any(_is_read_unreplaced(facts, position, root, launches.position[mine]) for root in should_write(facts, row))
+
+
+def _memory(facts: Facts, row: int) -> set[int]:
+    return {facts.writers.root(int(one["object"]))[0] for one in facts.launches.values(row) if one["object"] >= 0}
+
+
+def _is_read_unreplaced(facts: Facts, position: int, root: int, refused: NDArray[np.int64]) -> bool:
+    """Is memory read later by anything but the launches that were refused, without a copy or fill of all of it before?"""
+    table = uses(facts)
+    later = table[(table["object"] == root) & (table["position"] > position) & ~np.isin(table["position"], refused)]
+    whole = (later["argument"] < 0) & ((later["how"] & (READ | MAY)) == 0) & (later["begin"] == 0)
+    whole &= later["end"] >= np.uint64(facts.objects.table["size"][root])
+    reads = (later["how"] & READ) != 0
+    first = int(later["position"][whole][0]) if whole.any() else None
+    return bool((reads if first is None else reads & (later["position"] < first)).any())
 
 
 def should_write(facts: Facts, row: int) -> set[int]:

@@ -22,6 +22,9 @@ Reported if all of this holds:
 It is also reported if the words of an upload that the recorder kept are plausible as doubles and not as floats: the lower half of a double
 looks like noise, with exponents that no data has.
 
+It is also reported if every second word of 4 bytes of an upload for `int *` is 0, and its elements of 8 bytes are as many as a number of
+the launch, or one more, and those of 4 bytes are not.
+
 It is an error in a program that fails by its exit status, else a warning.
 """
 
@@ -64,6 +67,8 @@ WIDER = {"float": "double", "int": "long", "uint": "ulong", "unsigned int": "uns
 NUMPY = {"float": "np.float32", "int": "np.int32", "uint": "np.uint32", "unsigned int": "np.uint32"}
 LOWEST, HIGHEST = 1e-12, 1e12  # what data of programs is between
 SHOWN = 3
+LEAST_LONGS, LONGS_SHOWN = 4, 6
+LONGS = "Every second word of the upload is 0, and the launch counts its elements of 8 bytes; the program's own type was not recorded."
 SMALL = 1 << 16  # lower halves that are integers, or zero
 BY_CONTENT = "The words of the upload are plausible as doubles and not as floats; no type of the program's own data was recorded."
 BECAUSE = "Half of what was uploaded is never read, so the rest has another type; it is not shown that the program failed because of it."
@@ -92,7 +97,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per kernel: of its first launch that shows it."""
     if facts.trace.gaps:
         return
-    by_content = list(_by_content(facts))
+    by_content = [*_by_content(facts), *_whole_numbers(facts, run)]
     yield from by_content
     known = {finding.site.kernel for finding in by_content if finding.site}
     yield from (finding for finding in _by_size(facts, run) if not (finding.site and finding.site.kernel in known))
@@ -202,6 +207,70 @@ def _by_content(facts: Facts) -> Iterator[Finding]:
                 continue
             seen.add(key)
             yield _of_content(facts, row, declared, memory, upload, words)
+
+
+def _whole_numbers(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per kernel and argument that is declared as int and was given longs."""
+    seen: set[tuple[str, int]] = set()
+    for upload, words in contents(facts):
+        for position, argument, memory in _given_to(facts, upload) if looks_long(words) else ():
+            row = facts.launches.at_position(position)
+            info = facts.launches.info(row) if row is not None else None
+            declared = info.args.get(argument) if info else None
+            if row is None or declared is None or _kind(declared) not in NUMPY or _kind(declared) == "float":
+                continue
+            key = (facts.launches.name(row), argument)
+            if key in seen or not _counts_as_long(facts, row, int(facts.objects.table["size"][memory])):
+                continue
+            seen.add(key)
+            yield _of_longs(facts, run, row, declared, memory, upload, words)
+
+
+def looks_long(words: NDArray[np.uint64]) -> bool:
+    """Are all words small whole numbers of 8 bytes, several of them different?"""
+    return len(words) >= LEAST_LONGS and bool((words < np.uint64(1 << 31)).all()) and len(np.unique(words)) >= LEAST_LONGS
+
+
+def _counts_as_long(facts: Facts, row: int, size: int) -> bool:
+    """Does the launch have a number that is the count of the elements of 8 bytes, or one less, and none of those of 4 bytes?"""
+    known = {number for number in facts.launches.geometry(row)[0] if number > 1}
+    for one in facts.launches.values(row):
+        if one["object"] < 0 and one["declared"] is not None and "*" not in one["declared"].type and len(one["bytes"]) in (4, 8):
+            known.add(int.from_bytes(one["bytes"], "little"))
+    known |= {number + 1 for number in known}
+    return size % WIDE == 0 and size // WIDE in known and size // NARROW not in known
+
+
+def _of_longs(
+    facts: Facts, run: Run, row: int, declared: ArgInfo, memory: int, upload: int, words: NDArray[np.uint64]
+) -> Finding:
+    site, filled = facts.sites.at(int(facts.launches.position[row]), argument=declared.index), facts.sites.at(upload)
+    size, kind = int(facts.objects.table["size"][memory]), _kind(declared)
+    first = ", ".join(f"{int(one):,}" for one in words[:LONGS_SHOWN])
+    name, where = f"`{declared.name}`", f" at {filled.source.rpartition('/')[2]}" if filled.source else ""
+    failed = run.outcome.kind == "exit" and first_report(facts) is None
+    return Finding(
+        id=ID,
+        severity="error" if failed else "warning",
+        message=(
+            f"Kernel {site.kernel} (launch {site.launch}) reads argument {declared.index} {name} as {kind}, and {filled.call}{where} "
+            f"uploaded elements of 8 bytes: as {kind}, every second one is 0."
+        ),
+        evidence=(
+            Evidence(f"as whole numbers of 8 bytes, the upload begins with {first}", (filled.number,)),
+            Evidence(f"{facts.objects.label(memory)} has {size:,} bytes, {size // WIDE:,} x {WIDE}, which a number of the launch asks for"),
+        ),
+        site=site,
+        others=(filled,),
+        allocation=allocation_of(facts, memory),
+        causes=(ID,),
+        certainty="observed",
+        attribution="probable",
+        because=LONGS,
+        root=filled,
+        steps=(f"Convert {name} to {kind} before the upload (numpy: `array.astype({NUMPY[kind]})`), or declare `{WIDER[kind]} *`.",),
+        facts=(("kernel", site.kernel or "?"), ("arguments", str(declared.index))),
+    )
 
 
 def looks_double(words: NDArray[np.uint64]) -> bool:

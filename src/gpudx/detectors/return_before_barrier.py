@@ -17,6 +17,7 @@ Reported where the kernel's source has such a return, as far as its text shows, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -25,10 +26,11 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Access, Evidence, Finding
 from gpudx.text import plural
 
 ID = "return-before-barrier"
+OWN_TEXT = "kernel source"  # the text that the program gave the driver
 LOOKED_AT = 256  # launches of one kernel
 BECAUSE = "The kernel's source and the numbers of the launch show that a group is divided before a barrier."
 
@@ -74,7 +76,21 @@ def divided(facts: Facts, row: int) -> Divided | None:
     return None
 
 
+def _place(facts: Facts, row: int, name: str) -> str:
+    """ "scan.cl:28", where the kernel returns; "" where its source does not say it in one line."""
+    info = facts.launches.info(row)
+    source = facts.kernels.source(info.program, info.position) if info else ""
+    start = re.search(rf"\b{re.escape(info.name)}\s*\(", source) if info else None
+    found = re.search(rf"\bif\s*\([^;{{}}]*\b{re.escape(name)}\b[^;{{}}]*\)\s*\{{?\s*return\b", source[start.end() :]) if start else None
+    if start is None or found is None:
+        return ""
+    line = source.count("\n", 0, start.end() + found.start()) + 1
+    place = facts.kernel_files.place(source, line)
+    return f"{place[0]}:{place[1]}" if place else f"{OWN_TEXT}:{line}"
+
+
 def _finding(facts: Facts, row: int, one: Divided, count: int) -> Finding:
+    place = _place(facts, row, one.name)
     site = facts.sites.at(int(facts.launches.position[row]))
     first = one.number - one.left
     return Finding(
@@ -104,4 +120,5 @@ def _finding(facts: Facts, row: int, one: Divided, count: int) -> Finding:
             f"Replace the return: let every work-item reach the barrier, and put only the work under a condition with `{one.name}`.",
         ),
         facts=(("kernel", site.kernel or "?"), ("arguments", one.name)),
+        access=Access(by="kernel", kernel=site.kernel or "", source=place) if place else None,
     )

@@ -5,18 +5,19 @@ an element that nothing wrote, a division) may fail only because of it, even in 
 access outside memory, or an index that its variable is too narrow for, comes before the races, uninitialized reads and NaNs of its
 launch, and of later launches that its data reaches.
 
-The other way round, an index that is read from memory goes anywhere if a fill or copy ended too early, and a launch that this access gets
-its data from read what it left: then the short fill comes first.
+The other way round, an index that is read from memory goes anywhere, also to the element of another work-item, if a launch that this access
+gets its data from read what a fill or copy left that ended too early, or local memory that nothing had written: then that comes first.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
+from math import prod
 
 from gpudx.diagnose import partial_writes
-from gpudx.diagnose.access_numbers import has
+from gpudx.diagnose.access_numbers import Numbers, has
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
 from gpudx.facts.accesses import READ, WRITE
@@ -44,7 +45,7 @@ MOST_LEADERS = 16
 
 def led_by(found: Sequence[Failure]) -> dict[int, Failure]:
     """For each report that can follow from an earlier one, by its place in `found`: the first that it can follow from."""
-    following = [at for at, one in enumerate(found) if one.kind in FOLLOWING and one.kind != "bounds"]
+    following = [at for at, one in enumerate(found) if one.kind in FOLLOWING and one.kind != "bounds" and not _must_collide(one)]
     garbled = _garbled(found)
     reached: list[tuple[Failure, Collection[int]]] = []
     for number, one in enumerate(found if following else ()):
@@ -56,16 +57,47 @@ def led_by(found: Sequence[Failure]) -> dict[int, Failure]:
 
 
 def _garbled(found: Sequence[Failure]) -> dict[int, Failure]:
-    """Accesses outside memory whose index comes from memory, after a launch that read what a short fill or copy left."""
-    late = [at for at, one in enumerate(found) if one.kind == "bounds" and _read_for(one)]
-    short = [one for one in found if late and one.kind == "uninitialized" and partial_writes.why(one) is not None][:MOST_LEADERS]
-    reached = [(one, *_spread(one.facts, one.position)) for one in short]
-    return {
+    """Accesses outside memory and races whose index comes from memory, after a launch that read what a short fill or copy left, or local
+    memory that nothing had written."""
+    late = [at for at, one in enumerate(found) if one.kind in ("bounds", "race") and _read_for(one)]
+    short = [one for one in found if late and one.kind == "uninitialized" and (_is_local(one) or partial_writes.why(one) is not None)]
+    reached = [(one, *_spread(one.facts, one.position)) for one in short[:MOST_LEADERS]]
+    led = {
         at: leader
         for at in late
         for leader, places, memory in reversed(reached)
         if leader.facts is found[at].facts and found[at].position in places and _read_for(found[at]) & {*memory, _memory(leader)}
     }
+    return {**led, **_left_unwritten(found, led)}
+
+
+def _left_unwritten(found: Sequence[Failure], led: Mapping[int, Failure]) -> dict[int, Failure]:
+    """Reads of elements that nothing wrote, in buffers whose elements a garbled index of an earlier launch mixed up."""
+    mixed = [(found[at], leader) for at, leader in led.items() if found[at].kind == "race" and _memory(found[at]) != NO_BUFFER]
+    return {
+        at: leader
+        for at, one in enumerate(found)
+        for race, leader in mixed
+        if one.kind == "uninitialized" and one.facts is race.facts and one.position >= race.position and _memory(one) == _memory(race)
+    }
+
+
+def _is_local(one: Failure) -> bool:
+    return one.thing is not None and "local" in (one.thing.kind, one.thing.space)
+
+
+def _must_collide(one: Failure) -> bool:
+    """Do more work-items come to an update than the buffer has elements? Then two of them meet, whatever an earlier fault left."""
+    launch = one.facts.launches.at_position(one.position) if one.kind == "race" and one.reads and one.writes else None
+    if launch is None or one.thing is None or one.thing.kind != "argument" or not one.thing.element:
+        return False
+    items = prod(max(1, size) for size in one.facts.launches.geometry(launch)[0])
+    if one.site.conditional:
+        guards, numbers = {text: argument for argument, text in one.site.guards}, Numbers(one)
+        known = all(kind == "if" and text in guards for kind, _, text in one.site.inside)
+        limits = [number.value for text, argument in guards.items() for number in numbers.compared(argument, text)]
+        items = min(items, *limits) if one.site.inside and known and limits else 0
+    return items > one.size // one.thing.element
 
 
 def _first(one: Failure, reached: Sequence[tuple[Failure, Collection[int]]]) -> Failure | None:

@@ -13,9 +13,10 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
+from math import prod
 from typing import Any
 
-from gpudx.diagnose import stride_reasons
+from gpudx.diagnose import divided_launches, names_elsewhere, stride_reasons
 from gpudx.diagnose.access_numbers import (
     EXTENTS,
     Numbers,
@@ -42,6 +43,7 @@ from gpudx.kernel_checks.formulas import Tree
 from gpudx.kernel_checks.values import OPEN, World
 from gpudx.text import capital, listed, plural
 
+SHORT = 1 << 16
 WRAP, MOST_BELOW = 1 << 32, 1 << 20  # what a 32-bit index loses; elements below zero that it is believed to have meant
 SMALLEST_TYPE = 4  # bytes of an element on the host; half of a float is a buffer that is too short, not another type
 MOST_PASSED = 2  # arguments in one sentence
@@ -250,6 +252,24 @@ def _wrapped_on_host(n: Numbers) -> Why | None:
     return None
 
 
+def _cut_on_host(n: Numbers) -> Why | None:
+    """A buffer whose size is a product of the launch's numbers, less a multiple of 2^16: the host kept it in 16 bits."""
+    counts = [one for one in n.scalars if 1 < one.value < SHORT]
+    for count in (2, 3):
+        for factors in combinations(counts, count):
+            product = prod(one.value for one in factors)
+            for size, unit in ((n.f.size, n.element), (n.held, 1)):
+                whole, named = (product * unit, f" x {unit}") if unit > 1 else (product, "")
+                if n.is_local or not size or whole <= SHORT or whole % SHORT != size or not n.index < product:
+                    continue
+                names = " x ".join(one.label for one in factors) + named
+                numbers = " x ".join(f"{one.value:,}" for one in factors) + named
+                text = f"{names} = {numbers} = {whole:,}, of which 16 bits hold {size:,}, and {n.name} has {plural(n.held, 'element')}."
+                step = f"Compute the size of {n.name} in size_t: {product * n.element:,} bytes are needed."
+                return Why("undersized-buffer", text, (step,), n.allocated())
+    return None
+
+
 def _negative(n: Numbers) -> Why | None:
     if n.tree is None or n.solved is None or n.index >= 0:
         return None
@@ -303,6 +323,8 @@ def _index_from_memory(n: Numbers) -> Why | None:
     for part in n.parts:
         loads = outer_loads(part.tree)
         loaded = _loaded(n, loads[0]) if len(loads) == 1 else None
+        if loaded and (swapped := names_elsewhere.why(n, loads[0])):
+            return swapped
         if loaded:
             assert n.solved is not None
             alone = n.solved.open[loads[0][1]] >= part.count
@@ -497,8 +519,8 @@ def _offset_twice(n: Numbers) -> Why | None:
 
 
 def _exchanged(n: Numbers) -> Why | None:
-    """With two arguments exchanged, the last work-item accesses the last element, here and wherever else the kernel uses them. Where
-    another access fits as it is, the index is wrong and not the order of the arguments."""
+    """With two arguments exchanged, the last work-item accesses the last element, and in all launches of the kernel no other access leaves
+    its buffer. Where another access fits as it is, the index is wrong and not the order of the arguments."""
     if n.tree is None or n.solved is None or has(n.tree, *OPEN):
         return None
     used = {one[1] for one in has(n.tree, "argument")}
@@ -510,7 +532,7 @@ def _exchanged(n: Numbers) -> Why | None:
         end, straight = _last(n.tree, here), _last(n.tree, n.solved)
         if end != n.held - 1 or straight is None or straight < n.held or not 0 <= values.value(n.tree, here) < n.held:
             continue
-        if _fits_elsewhere(n, {a.argument, b.argument}):
+        if _fits_elsewhere(n, {a.argument, b.argument}) or not divided_launches.all_inside(n, (a.argument, b.argument)):
             continue
         text = (
             f"Arguments {a.argument} and {b.argument} look swapped: with {a.label} = {b.value:,} and {b.label} = {a.value:,}"
@@ -932,6 +954,7 @@ RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _wrapped,
     _below_zero,
     _wrapped_on_host,
+    _cut_on_host,
     _remainder,
     _negative,
     _index_from_memory,
@@ -941,6 +964,7 @@ RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _bytes_per_element,
     _offset_twice,
     _exchanged,
+    divided_launches.why,
     stride_reasons.why,
     stride_reasons.wrong_pitch,
     _id_is_outside,

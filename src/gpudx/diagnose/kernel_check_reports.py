@@ -214,6 +214,21 @@ def not_checked(facts: Facts) -> Counter[tuple[str, str]]:
     return Counter((facts.trace.text(p), facts.trace.text(p, "text2")) for p in _notes(facts, "note_not_checked"))
 
 
+def launched_without(facts: Facts) -> Counter[tuple[str, str, tuple[str, ...]]]:
+    """The same of OpenCL programs, with the kernels of each that were launched."""
+    notes = _notes(facts, "note_not_checked")
+    return Counter((facts.trace.text(p), facts.trace.text(p, "text2"), _launched_of(facts, p)) for p in notes)
+
+
+def _launched_of(facts: Facts, position: int) -> tuple[str, ...]:
+    """The kernels of the program that a note is about which were launched after it."""
+    launches, program = facts.launches, facts.trace.record(position)["program"]
+    after = np.flatnonzero(launches.position > position)
+    _, first = np.unique(launches.kernel_row[after], return_index=True)
+    rows = [int(after[at]) for at in sorted(first.tolist())]
+    return tuple(dict.fromkeys(launches.name(row) for row in rows if (info := launches.info(row)) and info.program == program))
+
+
 def programs(folder: Path) -> list[Program]:
     """All that were rewritten."""
     numbers = sorted(int(path.stem) for path in (folder / PROGRAMS).glob("*.json") if path.stem.isdigit())

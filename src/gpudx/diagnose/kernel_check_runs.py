@@ -51,7 +51,7 @@ from gpudx.kernel_checks.plan import Site as Place
 from gpudx.kernel_checks.plan import Way
 from gpudx.lab.kernel_checked import FOLDER
 from gpudx.model import Access, Allocation, Attribution, Evidence, Finding, Instrument, Site
-from gpudx.model.case import UNCHECKED_KERNELS
+from gpudx.model.case import NOTHING_CHECKED, UNCHECKED_KERNELS
 from gpudx.model.how import KernelChecks
 from gpudx.text import capital, listed, plural, times
 
@@ -61,7 +61,10 @@ REASONS = (
     macro_values, option_reasons, stale_reasons, row_overflows, other_structs, tile_macros, grown_counts, index_reasons,
     overlapping_regions, race_reasons, partial_writes, partial_launches, nan_reasons, image_reasons,
 )  # fmt: skip
+IN_SOURCE = ("private", "local", "constant", "program")  # arrays whose size the kernel's source says
 MOST_NAMED = 4  # kernels
+MOST_LOST = 2  # programs or kernels without checks that one line names
+NOT_COMPILED = "the driver does not compile the rewritten source"  # native/opencl/checks.c
 NOT_WITH_BARRIERS = "with these checks, this driver does not run kernels correctly that return before a barrier or have one in a branch"
 MOST = 1000
 TESTED = "The kernel compares the divisor with 0, so it may discard the result; that is an unspecified value, and no exception."
@@ -337,6 +340,9 @@ def _steps(f: Failure) -> Iterator[str]:
     is_local = f.thing is not None and "local" in (f.thing.kind, f.thing.space)
     if f.kind == "loop":
         yield from _ends_of_loop(f)
+    elif f.kind == "bounds" and f.thing is not None and f.thing.kind in IN_SOURCE and f.thing.element:
+        room = plural(f.size // f.thing.element, "element")
+        yield f"Declare {name} with room for the largest index, or skip the access where the index is not below its {room}."
     elif f.kind == "alignment":
         yield from alignment_steps.steps(f)
     elif f.kind == "barrier" and f.other is not None:
@@ -576,13 +582,18 @@ def applies(facts: Sequence[Facts], case_dir: Path) -> bool:
 def instrument(wanted: KernelChecks, facts: Sequence[Facts], case_dir: Path) -> Instrument:
     programs = reports.programs(case_dir / FOLDER)
     kernels = sum(len(one.kernels) for one in programs)
-    missing = sum(count for _, count in _unchecked(facts))
+    lost = _unchecked(facts)
+    missing = sum(count for _, count in lost)
+    refused = sum(count for (why, _, _), count in lost if why.startswith(NOT_COMPILED))
     checked = sum(int(kernel["checked"]) for one in programs for kernel in one.kernels)
     unchecked = sum(int(kernel["unchecked"]) for one in programs for kernel in one.kernels)
     saw = f"{plural(kernels, 'kernel')} of {plural(len(programs), 'program')} rewritten, "
     saw += f"{checked:,} of {checked + unchecked:,} accesses checked"
     saw += f"; {plural(missing, 'program or kernel', 'programs or kernels')} ran without checks" if missing else ""
-    blind = f"{plural(missing, 'program or kernel', 'programs or kernels')} ran without checks" if missing else ""
+    nothing = len(programs) <= refused
+    told = (_missing(_short_reason(why), kernel, launched, count) for (why, kernel, launched), count in lost[:MOST_LOST])
+    blind = "; ".join(one.rstrip(".") for one in told)
+    blind = f"{NOTHING_CHECKED}{blind}" if blind and nothing else blind
     blind = blind or (f"{plural(unchecked, 'access', 'accesses')} could not be checked" if unchecked else "")
     left = _left_out(wanted, programs)
     blind = blind or (f"{listed([CHECKED[name] for name in left])} were not checked in every program" if left else "")
@@ -590,7 +601,7 @@ def instrument(wanted: KernelChecks, facts: Sequence[Facts], case_dir: Path) -> 
     died = next(filter(None, map(_driver_died, facts)), "")
     if died and not any(True for one in facts for _ in reports.failures(one, case_dir / FOLDER)):
         return Instrument(name, "not live", f"{saw}; then the process died in {died}, with rewritten kernels, and nothing was reported")
-    return Instrument(name, "live" if programs else "not live", saw, blind=blind)
+    return Instrument(name, "not live" if nothing else "live", saw, blind=blind)
 
 
 CHECKED = {"races": "races", "uninit": "uninitialized reads"}
@@ -612,7 +623,7 @@ def _driver_died(facts: Facts) -> str:
 def not_checked(wanted: KernelChecks, facts: Sequence[Facts], live: bool, case_dir: Path) -> tuple[str, ...]:
     """What nobody looked at."""
     programs = reports.programs(case_dir / FOLDER)
-    out = [_missing(why, kernel, count) for (why, kernel), count in _unchecked(facts)]
+    out = [capital(_missing(why, kernel, launched, count)) for (why, kernel, launched), count in _unchecked(facts)]
     if wanted.kernel:
         out.append(f"Other kernels than {wanted.kernel}: --kernel leaves them out.")
     if left := _left_out(wanted, programs):
@@ -624,11 +635,19 @@ def not_checked(wanted: KernelChecks, facts: Sequence[Facts], live: bool, case_d
     return tuple(out)
 
 
-def _unchecked(facts: Sequence[Facts]) -> list[tuple[tuple[str, str], int]]:
-    """Programs and kernels that ran as they are: the reason and the kernel, and how many; without what --kernel leaves out."""
-    return [(why, count) for one in facts for why, count in reports.not_checked(one).items() if why[0] != LEFT_OUT]
+def _unchecked(facts: Sequence[Facts]) -> list[tuple[tuple[str, str, tuple[str, ...]], int]]:
+    """Programs and kernels that ran as they are: the reason, the kernel or those of the program, and how many; without what --kernel
+    leaves out."""
+    return [(why, count) for one in facts for why, count in reports.launched_without(one).items() if why[0] != LEFT_OUT]
 
 
-def _missing(why: str, kernel: str, count: int) -> str:
-    what = f"Kernel {kernel}" if kernel else plural(count, "OpenCL program")
+def _missing(why: str, kernel: str, launched: Sequence[str], count: int) -> str:
+    names = listed(launched[:MOST_NAMED])
+    of = f" ({'kernel' if len(launched) == 1 else 'kernels'} {names})" if launched else ""
+    what = f"kernel {kernel}" if kernel else f"{plural(count, 'OpenCL program')}{of}"
     return f"{what}{UNCHECKED_KERNELS}{why}."
+
+
+def _short_reason(why: str) -> str:
+    """Without what a compiler printed."""
+    return NOT_COMPILED if why.startswith(NOT_COMPILED) else why

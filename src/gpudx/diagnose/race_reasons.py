@@ -168,8 +168,22 @@ def _missing_barrier(race: Race) -> Why | None:
     if ahead and own in (other.before or ()):
         first, second = sorted((site, other), key=lambda one: one.line)  # in a loop, either can come first
     meets_again = own in (site.before or ()) or (ahead and own in (other.before or ()))
-    step = _where_barrier_goes(f"barrier({fence})", first, second, meets_again)
+    step = _in_loop_of(race, f"barrier({fence})", first, second) or _where_barrier_goes(f"barrier({fence})", first, second, meets_again)
     return Why("race-in-kernel", f"{_met(race)}, and no barrier separates the two.", (step,))
+
+
+def _in_loop_of(race: Race, barrier: str, first: Site, second: Site) -> str:
+    """Where only the second access is in a loop, whose turns no barrier separates either: in front of the loop, it would not be enough."""
+    loop = next((one for one in second.inside if one[0] == "loop" and one not in first.inside), None)
+    earlier = [race.f.sites[number - 1] for number in second.before or ()]
+    if loop is None or first.line >= loop[1] or not any(loop in one.inside for one in earlier):
+        return ""
+    choices = [text for kind, _, text in second.inside[second.inside.index(loop) + 1 :] if kind == "if"]
+    outside = f", ahead of `if ({choices[0]})`" if choices else ""
+    return (
+        f"Put {barrier} at the start of the body of the loop at line {loop[1]}{outside}: no barrier separates line {second.line} from line "
+        f"{first.line}, nor from its own earlier turns."
+    )
 
 
 def _where_barrier_goes(barrier: str, first: Site, second: Site, again: bool) -> str:

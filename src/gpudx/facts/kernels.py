@@ -259,6 +259,11 @@ class Kernels:
         found: dict[int, frozenset[str]] = self._read(row, "returns_before_barrier") or {}
         return found
 
+    def local_halving(self, row: int) -> str:
+        """The head of a loop that adds up the elements of a group in halves, as the kernel's source shows; "" where there is none."""
+        found: str = self._read(row, "local_halving") or ""
+        return found
+
     def only_written(self, row: int) -> frozenset[str]:
         """The arguments that the kernel only assigns elements of, as its source shows; by name."""
         found: frozenset[str] = self._read(row, "only_written") or frozenset()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
 from gpudx.causes import every as every_cause
@@ -27,13 +27,14 @@ from gpudx.investigate.uninitialized import (
     reads_back_by_pattern,
     seems_to_depend,
 )
+from gpudx.investigate.unset_variables import DEPENDS_ON_LOCAL, is_of_local, local_depends, makes_no_difference
 from gpudx.investigate.which_memory import ruled_out
 from gpudx.lab.experiments import base, in_words
 from gpudx.model import Case, Cell, Diagnosis, Evidence, Finding, Investigation, Row, Status, Trial
 from gpudx.model.cause_kinds import LIFETIME, THREADS, UNORDERED, WHERE
 from gpudx.model.cause_kinds import ORDER as ORDERS
-from gpudx.report.screen import CHECKS
-from gpudx.text import listed, plural
+from gpudx.report.screen import CHECKS, unchecked_kernels
+from gpudx.text import capital, listed, plural
 
 
 def conclude(case: Case, state: Investigation) -> Case:
@@ -58,8 +59,15 @@ def conclude(case: Case, state: Investigation) -> Case:
         diagnosis=told,
         observations=tuple(observation(one) for one in seen.values()),
         investigation=state,
-        not_checked=tuple(one for one in case.not_checked if one not in INSIDE or not seen.keys() & CHECKS.keys()),
+        not_checked=_not_checked(case, state, seen.keys()),
     )
+
+
+def _not_checked(case: Case, state: Investigation, made: Set[str]) -> tuple[str, ...]:
+    """What the plain run did not look at and no other did, and the kernels that were to check themselves and did not."""
+    left = [one for one in case.not_checked if one not in INSIDE or not made & CHECKS.keys()]
+    lost = unchecked_kernels(replace(case, investigation=state))
+    return tuple(dict.fromkeys([*left, *(f"{capital(one)}." for one in lost)]))
 
 
 def _with_note(reason: str, note: str) -> str:
@@ -237,7 +245,9 @@ def _that_matter(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Iterator
     """A program may load what it then does not use: such a read is a fault if the content makes a difference."""
     poisoned = observed(trials).get(POISONED)
     for one in told:
-        if is_of_shared(one):  # patterns in global memory say nothing of it
+        if is_of_local(one):
+            yield _of_local(one, trials, "inconclusive")
+        elif is_of_shared(one):  # patterns in global memory say nothing of it
             decided = one.status == "confirmed" or ends_otherwise(trials)
             yield one if decided else replace(one, status="inconclusive", reason=NOT_SHOWN)
         elif one.cause != READS_FRESH or depends(trials):
@@ -256,7 +266,9 @@ def _without_effect(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Itera
     depends on the read, it stays likely."""
     poisoned = observed(trials).get(POISONED)
     for one in told:
-        if is_of_shared(one) or one.cause != READS_FRESH or one.status != "confirmed" or depends(trials):
+        if is_of_local(one) and one.status == "confirmed":
+            yield _of_local(one, trials, "likely")
+        elif is_of_shared(one) or one.cause != READS_FRESH or one.status != "confirmed" or depends(trials):
             yield one
         elif poisoned is not None and poisoned.looks_alike and reads_back_by_pattern(trials):
             yield replace(one, status="likely", reason=READ_BACK, observed=False)  # what a change of the program shows says more
@@ -264,6 +276,19 @@ def _without_effect(told: Sequence[Diagnosis], trials: Sequence[Trial]) -> Itera
             yield replace(one, status="inconclusive", reason=SAME)
         else:
             yield replace(one, status="likely", reason=FEW_RUNS if seems_to_depend(trials) else UNDECIDED)
+
+
+LOCAL_UNDECIDED = "The kernel reported the read of local memory that no work-item had written; no run shows what depends on the value."
+LOCAL_SAME = "What the program printed, returned and read back was the same whatever fresh local memory held."
+
+
+def _of_local(entry: Diagnosis, trials: Sequence[Trial], otherwise: Status) -> Diagnosis:
+    """A read of local memory that nothing has written: runs with other content in it say whether it matters. `otherwise`: without them."""
+    shown = local_depends(trials)
+    if shown:
+        return replace(entry, status="confirmed", evidence=(*shown, *entry.evidence), reason=DEPENDS_ON_LOCAL)
+    same = makes_no_difference(trials)
+    return replace(entry, status="inconclusive" if same else otherwise, reason=LOCAL_SAME if same else LOCAL_UNDECIDED)
 
 
 UNEXPLAINED = "unexplained"
@@ -311,7 +336,8 @@ def _with_tries(entry: Diagnosis, trials: Sequence[Trial]) -> Diagnosis:
     tried = listed([plural(count, *TRIES[name]) for name, count in counts.items() if count])
     if entry.cause != UNEXPLAINED or not tried:
         return entry
-    return replace(entry, summary=f"{entry.summary} It also failed with {tried}, one at a time.")
+    passed = exchanged.undecided(trials)
+    return replace(entry, summary=" ".join(filter(None, [entry.summary, passed, f"It also failed with {tried}, one at a time."])))
 
 
 def _rank(entry: Diagnosis) -> tuple[int, bool, bool, bool, bool]:

@@ -34,6 +34,7 @@ from gpudx.investigate.plans import (
     HANGS_TOO,
     HOW_OFTEN,
     INDICES,
+    INSTEAD,
     LONGER,
     LOOPS,
     ORDER_FIRST,
@@ -57,6 +58,7 @@ from gpudx.investigate.suspects import by_page
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.lab.experiments import base
 from gpudx.model import Case, Diagnosis, FailureClass, Finding, Investigation, Trial, Verdict
+from gpudx.model.case import NOTHING_CHECKED, UNCHECKED_KERNELS
 from gpudx.model.cause_kinds import PROGRAM, WHERE
 from gpudx.model.investigation import NOT_CUDA
 
@@ -181,6 +183,8 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     plan: Sequence[Step] = PLANS[state.symptom]
     if state.symptom == "hang" and not may_be_slow(state):
         plan = (HOW_OFTEN,) if _is_named(state) else (HOW_OFTEN, *plan)
+    if any(UNCHECKED_KERNELS in trial.blind for trial in state.trials):
+        plan = (INSTEAD, *plan)
     if state.symptom == "crash" and any(trial.ending == ABORT for trial in state.trials):
         plan = (*plan, *ABORTED)
     if state.symptom == "no failure" and any(trial.ending == HUNG for trial in state.trials) and _is_open(HANGS_TOO, state, runnable):
@@ -230,16 +234,20 @@ def _questions(state: Investigation) -> list[Step]:
     """Where all that was found may be without consequence: what decides whether it matters. A program that the device stops nowhere may
     read memory that nothing wrote and not use it, and one that passes may have a race in which either access can come first."""
     found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
+    local = [unset_variables.is_of_local(one) for one in found]
     fresh = [one.cause == uninitialized.CAUSE and not uninitialized.is_of_shared(one) for one in found]
     order = [state.symptom == "no failure" and races.may_be_harmless(one) for one in found]
     may_not = state.symptom in uninitialized.IF_IT_MATTERS and all(map(any, zip(fresh, order, strict=True)))
-    return [step for step, one in ((POISON, fresh), (REVERSED, order)) if any(one)] if may_not else []
+    other = [one and not of_local for one, of_local in zip(fresh, local, strict=True)]
+    return [step for step, one in ((POISON, other), (FILLED, local), (REVERSED, order)) if any(one)] if may_not else []
 
 
 def _is_without_consequence(question: Step, state: Investigation) -> bool:
     """Did the program do the same whatever fresh memory held, or in whichever order work-items ran? Then other causes are looked for."""
     if question is REVERSED:
         return races.is_without_consequence(state)
+    if question is FILLED:
+        return unset_variables.makes_no_difference(state.trials)
     poisoned = observed(state.trials).get(POISONED)
     return poisoned is not None and poisoned.looks_alike
 
@@ -362,7 +370,8 @@ SEES = {
 
 def clean(state: Investigation) -> str:
     """What every instrument that looked found nothing wrong with, and what was not checked."""
-    ran = {trial.experiment for trial in state.trials if trial.outcome in ("passed", "reproduced")}
+    looked = [trial for trial in state.trials if not trial.blind.startswith(NOTHING_CHECKED)]
+    ran = {trial.experiment for trial in looked if trial.outcome in ("passed", "reproduced")}
     showed = {trial.experiment for trial in state.trials if trial.shown}
     seen = [what for name, what in SEES.items() if name in ran - showed]
     useless = {name for name, why in state.not_run if why == NOT_CUDA}

@@ -35,6 +35,7 @@ EDGES = (
     Step("close-fenced", "reads a few bytes past the end of a buffer", unless="checked"),
 )
 CHECKED = Step("checked", "accesses outside buffers, races and barriers inside kernels")
+INSTEAD = Step("oclgrind", "kernels that could not check themselves, in a simulator")
 MEMCHECK = Step("memcheck", "invalid accesses in kernels")
 RACECHECK = Step("racecheck", "races in shared memory")
 SYNCCHECK = Step("synccheck", "barriers that not every thread reaches")
@@ -149,15 +150,15 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         HOST_MEMORY,
         ORDERED,
         FILLED,
+        REPEATS,
+        SCALED,  # few runs, and only where the record suggests one
+        REDIRECTED,
         POISON,
         *EDGES,
-        REPEATS,
         NUMBERS_OPENCL,
         NUMBERS,
         WIDENED,
         EXCHANGED,
-        SCALED,
-        REDIRECTED,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
         OTHER_NUMBER,

@@ -25,6 +25,8 @@ NOTHING = ("not reached", "tool missing")
 SHOWN = 4
 DEPENDS = "The outcome changes with the value of this variable, and with nothing else between these runs."
 UNUSED = "What the program reads back changes with the value of this variable; it is not shown that the program uses it."
+FRESH = "read-before-write"  # what it is of a local array
+DEPENDS_ON_LOCAL = "The result changes with what this local memory holds when the kernel starts, and with nothing else between these runs."
 READS_BACK = "reads other bytes back from the device"
 
 
@@ -134,13 +136,14 @@ def _diagnosis(facts: Facts, seen: _Seen, chosen: Suspect, several: Sequence[Sus
     rows = [n for n in range(len(launches)) if launches.name(n) in chosen.kernels and launches.status[n] == 0]
     if not rows:
         return None
-    cause, site = every_cause()[CAUSE], facts.sites.at(int(launches.position[rows[0]]))
+    local = chosen.space == "local" and not several
+    cause, site = every_cause()[FRESH if local else CAUSE], facts.sites.at(int(launches.position[rows[0]]))
     where = "" if chosen.function == site.kernel else f" (in {chosen.function}())"
     what = _names(several) if several else f"`{chosen.name}`"
     ends = seen.difference(variant)
     value = variant.partition(".")[0]
     return Diagnosis(
-        cause=CAUSE,
+        cause=cause.id,
         status="confirmed" if not several and ends != READS_BACK else "likely",  # a program may ignore what it reads
         summary=(
             f"Kernel {site.kernel} (launch {site.launch}) reads {what}{where} before it has a value"
@@ -157,8 +160,27 @@ def _diagnosis(facts: Facts, seen: _Seen, chosen: Suspect, several: Sequence[Sus
         fix=(f"Give {what} a value where it is declared." if not several else cause.fix[0],),
         reason=UNUSED if ends == READS_BACK else DEPENDS,
         observed=True,
-        access=Access(kind="read", by="kernel", kernel=site.kernel or "", source=_source(facts, chosen, chosen.line), space="private"),
+        access=Access(kind="read", by="kernel", kernel=site.kernel or "", source=_source(facts, chosen, chosen.line), space=chosen.space),
     )
+
+
+def is_of_local(entry: Diagnosis) -> bool:
+    """A read of local memory that nothing has written."""
+    return entry.cause == FRESH and entry.access is not None and entry.access.kind == "read" and entry.access.space == "local"
+
+
+def local_depends(trials: Sequence[Trial]) -> tuple[Evidence, ...]:
+    """What shows that the outcome depends on what local memory holds when a kernel starts; nothing if no run shows it."""
+    if not any(base(trial.experiment) == ID and FRESH in trial.shown for trial in trials):
+        return ()
+    seen = _Seen(trials)
+    return tuple(Evidence(f"with 0x{fill} in fresh local memory, {seen.told(fill)}") for fill in (ZERO, seen.fill or ZERO))
+
+
+def makes_no_difference(trials: Sequence[Trial]) -> bool:
+    """Did the program do the same with each value?"""
+    seen = _Seen(trials)
+    return all(seen.of(one) for one in FILLS) and not seen.is_lost and seen.fill is None
 
 
 def _names(several: Sequence[Suspect]) -> str:

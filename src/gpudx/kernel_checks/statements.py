@@ -108,7 +108,7 @@ class Statements(Calls):
             text = self._endless(node, text)
         if uniform is not None and uniform.restores(node):
             self._temporary += 1
-            name = f"gdx_d{self._temporary}"
+            name = f"gdx_apart{self._temporary}"
             inside = f"{{ const uint {name} = gdx->apart; {text}; gdx->apart = {name}; }}"
             # A semicolon that follows belongs to the statement, though not to its extent; nothing in here leaves a loop outside.
             return f"do {inside} while (0)" if self.text[node.end : node.end + 200].lstrip()[:1] == ";" else inside
@@ -348,7 +348,7 @@ class Statements(Calls):
         if not guard:
             return None
         self._temporary += 1
-        name = f"gdx_s{self._temporary}"
+        name = f"gdx_value{self._temporary}"
         stored = self.splice(node, [(right, name)])
         return f"do {{ const {plain(left.type)} {name} = {self._right(node)}; if ({guard}) {{ {stored}; }} }} while (0)"
 
@@ -383,7 +383,7 @@ class Statements(Calls):
             )
         if len(node.children) > 1:
             parts = [(node.children[1], self._right(node))]
-            text = self._stored(node, self.splice(node, parts), self.source(target))
+            text = self._stored(node, self.splice(node, parts), self.source(node.children[0]))
         else:
             text = self.source(node)
         return f"({guard} ? (void)({text}){self.settled(guard)} : (void)0)"

@@ -41,6 +41,7 @@ class Suspect:
     edits: tuple[Edit, ...] = ()
     used: int = 0  # the line in which it is read, 0 where that is not known
     certain: bool = False  # no condition decides it
+    space: str = "private"  # or "local"
     place: tuple[int, int] = (0, 0)  # of `text`, where that is known
 
 

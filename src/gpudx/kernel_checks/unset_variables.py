@@ -1,4 +1,5 @@
-"""Private variables that a kernel may read before it writes them, and text that gives them a value where they are declared.
+"""Private variables and local arrays that a kernel may read before it writes them, and text that gives them a value where they are
+declared.
 
 For numbers, clang's own analysis says which; whether the path on which one stays without a value is ever taken, it cannot say. Of arrays,
 vectors, structs and variables whose address is taken it says nothing, so all that are declared without a value are tried.
@@ -18,6 +19,8 @@ from gpudx.kernel_checks.syntax import Node
 WARNINGS = ("-Wuninitialized", "-Wsometimes-uninitialized", "-Wconditional-uninitialized")
 PATTERN = "{}"  # in an edit: eight hexadecimal digits
 WHOLE = ("CONSTANTARRAY", "VECTOR", "EXTVECTOR", "RECORD")
+ITEM = "get_local_id(0) + get_local_size(0) * (get_local_id(1) + get_local_size(1) * get_local_id(2))"
+ITEMS = "get_local_size(0) * get_local_size(1) * get_local_size(2)"
 FLOATING = {"FLOAT": "as_float(0x{})", "DOUBLE": "as_double(0x{0}{0}UL)"}
 
 
@@ -52,8 +55,9 @@ def _told(reading: Reading) -> Told:
 
 
 def _suspect(reading: Reading, node: Node, use: tuple[int, bool] | None) -> Suspect | None:
-    above, value = node.parent, _value(node)
-    if above is None or not value or qualifier(node.type) != "p" or _has_value(reading, node):
+    above, space = node.parent, qualifier(node.type)
+    value = _value(node) if space == "p" else _shared_value(node) if space == "l" else ""
+    if above is None or not value or _has_value(reading, node):
         return None
     if not reading.is_written_out(above, [node.name]):
         return None
@@ -61,6 +65,7 @@ def _suspect(reading: Reading, node: Node, use: tuple[int, bool] | None) -> Susp
     return Suspect(
         reading.source, name=node.name, type=plain(node.type), line=reading.line(node.name_start),
         text=" ".join(reading.text(node).split()), edits=(Edit(above.end, above.end, value),), used=line, certain=certain,
+        space="local" if space == "l" else "private",
     )  # fmt: skip
 
 
@@ -79,6 +84,25 @@ def _value(node: Node) -> str:
         part, step, size = ("uint", "0x{0}u", f"sizeof({name}) / 4") if _in_words(node) else ("uchar", "0x{0} & 0xff", f"sizeof({name})")
         return f" for (uint gdx_n = 0; gdx_n < {size}; gdx_n++) ((__private {part} *)&{name})[gdx_n] = {step};"
     return ""
+
+
+def _shared_value(node: Node) -> str:
+    """The statements in which the work-items of a group fill a local array, "" where not all of them may come there."""
+    if node.type_kind != "CONSTANTARRAY" or _holds_pointers(node) or not _is_reached(node):
+        return ""
+    part, step = ("uint", "0x{0}u") if _in_words(node) else ("uchar", "0x{0} & 0xff")
+    size = f"sizeof({node.name}) / sizeof({part})"
+    fill = f"((__local {part} *)&{node.name})[gdx_n] = {step};"
+    return f" for (uint gdx_n = {ITEM}; gdx_n < {size}; gdx_n += {ITEMS}) {fill} barrier(CLK_LOCAL_MEM_FENCE);"
+
+
+def _is_reached(node: Node) -> bool:
+    """Is it declared in the outermost block of its function, and has no work-item returned before?"""
+    statement, above = node.parent, node.parent.parent if node.parent else None
+    function = above.parent if above is not None else None
+    if statement is None or function is None or function.kind != "FUNCTION_DECL":
+        return False
+    return not any(one.kind == "RETURN_STMT" and one.start < statement.end for one in function.walk())
 
 
 def _in_words(node: Node) -> bool:

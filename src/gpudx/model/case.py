@@ -26,6 +26,7 @@ WATCHERS = ("recorder", "compute-sanitizer", "fence", "poison", "watch", "contra
 UNCHECKED_IMAGES = "Accesses to images"
 # What is between the name of a kernel or program, and the reason, in sentences about those that did not check themselves.
 UNCHECKED_KERNELS = " ran without checks: "
+NOTHING_CHECKED = "no kernel was checked: "  # how the sentence begins where that holds for all of them
 
 OutcomeKind = Literal["passed", "exit", "signal", "timeout", "not started"]
 InstrumentState = Literal["live", "not live", "missing"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from gpudx.model import Case, Diagnosis, Finding, Investigation, Outcome
-from gpudx.model.case import first_rank_to_fail
+from gpudx.model.case import NOTHING_CHECKED, UNCHECKED_KERNELS, first_rank_to_fail
 from gpudx.report import Page, builds, flake, source_line
 from gpudx.report.brief import RECORDER, calls_made, eventful, missing_calls, near, suppressions, unchecked_images
 from gpudx.report.layout import cells, height, shortened, spaced_paths, table, wrapped
@@ -632,7 +632,8 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
         return
     ran = [one for one in case.observations if one.runs or one.others]
     kinds = {kind for one in ran for kind in (one.experiment, *one.ways.kinds)}
-    working = [kind for kind in CHECKS if kind in kinds and not any(kind in name for name in dead)]
+    void = _without_any_check(case)
+    working = [kind for kind in CHECKS if kind in kinds and kind not in void and not any(kind in name for name in dead)]
     checked = list(dict.fromkeys([*(what for kind in working for what in CHECKS[kind]), *_inside_kernels(case)]))
     of = "the kernel that hung" if LOOPS in kinds and not checked else _narrowed(case)
     checked = checked or (list(OF_LOOPS) if LOOPS in kinds else [])
@@ -641,10 +642,25 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
     if checked and unchecked_images(case):
         inside = "checked" in working or "bounds" in _inside_kernels(case)
         yield "of images, only 2D coordinates were checked" if inside else "images were not checked"
-    yield from (one.blind for one in case.instruments if KERNEL_CHECKS.match(one.name) and "ran without checks" in one.blind)
+    yield from unchecked_kernels(case)
     left = [one for one in INSIDE_KERNELS if one not in checked]
     if left:
         yield f"unchecked in kernels: {', '.join(left)}"
+
+
+def unchecked_kernels(case: Case) -> list[str]:
+    """The sentences about kernels that were to check themselves and ran as they are, of this run and of an investigation's."""
+    trials = case.investigation.trials if case.investigation else ()
+    told = [one.blind for one in case.instruments if KERNEL_CHECKS.match(one.name)] + [one.blind for one in trials]
+    parts = (part.removeprefix(NOTHING_CHECKED) for text in told for part in text.split("; "))
+    return list(dict.fromkeys(part for part in parts if UNCHECKED_KERNELS in part))
+
+
+def _without_any_check(case: Case) -> set[str]:
+    """Experiments in which no kernel could be checked."""
+    trials = case.investigation.trials if case.investigation else ()
+    void = {one.experiment for one in trials if one.blind.startswith(NOTHING_CHECKED)}
+    return void - {one.experiment for one in trials if not one.blind.startswith(NOTHING_CHECKED)}
 
 
 def _narrowed(case: Case) -> str:

@@ -25,6 +25,22 @@ __kernel void chosen(__global int *slot, __global float *o, int n) {
   slot[RIGHT ? i : i / 2] = RIGHT ? i : i * 1000;
   o[slot[RIGHT ? i : i / 2]] = 1;
 }
+__kernel void tallied(__global const int *to, __global int *bins) {
+  int i = get_global_id(0);
+#if RIGHT
+  atomic_inc(&bins[to[i] & 15]);
+#else
+  bins[to[i] & 15] += 1;
+#endif
+}
+__kernel void unloaded(__global int *to) {
+  __local int t[64];
+  int l = get_local_id(0), i = get_global_id(0);
+  if (RIGHT || l < 32) t[l] = i;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  to[i] = t[l];
+}
+__kernel void dealt(__global const int *to, __global float *o) { int i = get_global_id(0); o[to[i] & 255] = i; }
 """
 
 
@@ -39,6 +55,10 @@ def main(right: bool) -> None:
     to = memory(256, np.int32)
     made.places(queue, (256,), (64,), to, cl.LocalMemory(4 * (67 if right else 64)))
     made.scattered(queue, (256,), (64,), to, memory(256))
+    made.tallied(queue, (256,), (64,), to, memory(16, np.int32))
+    hands = memory(256, np.int32)
+    made.unloaded(queue, (256,), (64,), hands)
+    made.dealt(queue, (256,), (64,), hands, memory(256))
     made.planes(queue, (1024,), (64,), memory(2 * 1000), np.int32(1000))
     made.alone(queue, (256,), (64,), memory(256))
     made.chosen(queue, (256,), (64,), memory(256, np.int32), memory(256), np.int32(256))

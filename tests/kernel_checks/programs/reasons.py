@@ -196,6 +196,19 @@ __kernel void leftmost(__global const float *a, __global float *o, int n) {
   int i = get_global_id(0);
   o[i] = a[RIGHT ? i % n : (i - 30) % n - 200];
 }
+__kernel void paired(__global float *o, int span) {
+  int t = get_global_id(0), a = t / span * span * 2 + t % span;
+  o[a] = t;
+  o[a + span] = -t;
+}
+__kernel void cut(__global uchar *o, int w, int h) {
+  int x = get_global_id(0), y = get_global_id(1);
+  if (x < w && y < h) o[y * w + x] = 1;
+}
+__kernel void counted(__global const int *ptr, __global int *o) { int i = get_global_id(0); o[i] = ptr[i + 1] - ptr[i]; }
+__kernel void gathered(__global const int *ptr, __global const int *idx, __global const float *t, __global float *o) {
+  o[get_global_id(0)] = t[idx[ptr[get_global_id(0)]]];
+}
 """
 
 
@@ -258,6 +271,11 @@ def main(right: bool) -> None:
     for n in (200, 400):
         run("grown", (448,), (64,), memory(400) if right else short, memory(n), n)
     run("stale", (448,), (64,), memory(300), memory(300), 300 if right else 400)
+    run("paired", (64 if right else 128,), None, memory(128), 4)
+    run("cut", (320, 240), (16, 16), memory(320 * 240 if right else 320 * 240 - (1 << 16), np.uint8), 320, 240)
+    starts, columns = memory(33, np.int32, np.arange(33) * 5), memory(165, np.int32, np.arange(165) * 7 % 80)
+    run("counted", (32,), None, starts, memory(32, np.int32))
+    run("gathered", (32,), None, *((starts, columns) if right else (columns, starts)), memory(80), memory(32))
     pinned, wind = memory(960), memory(960 * 4)
     run("blown", (960,), None, *((pinned, wind) if right else (wind, pinned)), memory(960 * 4))
     run("sparse", (64,), None, memory(65 if right else 64, np.int32), memory(1), memory(64), 64)

@@ -24,6 +24,24 @@ __kernel void walk(__global const int *restrict in, __global int *restrict out, 
   *q = s; q[-n + 1 + 2 * (int)get_global_id(0)] += 0;
 }
 """
+PAIRS = """
+__kernel void exchange(__global int *data) {
+  __local int t[16];
+  int lid = get_local_id(0);
+  t[lid] = data[get_global_id(0)];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (lid % 2 == 0) { int x = t[lid]; t[lid] = t[lid ^ 1]; t[lid ^ 1] = x; }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  data[get_global_id(0)] = t[lid];
+}
+"""
+PARTS = """
+__kernel void move(__global float4 *p, __global float4 *v, float step) {
+  int i = get_global_id(0);
+  p[i].xyz += v[i].xyz * step;
+  v[i].lo = p[i].hi;
+}
+"""
 SWAP = """
 __kernel void scan(__global int *data, __local int *a, __local int *b) {
   int lid = get_local_id(0), n = get_local_size(0);
@@ -147,6 +165,8 @@ def main() -> None:
     run(UNION, "swap_ends", (8,), None, numbers[:8] * 0x01020304)
     run(WALK, "walk", (7,), None, numbers.copy(), np.zeros(64, np.int32), np.int32(64))
     run(SWAP, "scan", (32,), (32,), numbers[:32].copy(), cl.LocalMemory(128), cl.LocalMemory(128))
+    run(PAIRS, "exchange", (32,), (16,), numbers[:32].copy())
+    run(PARTS, "move", (4,), None, np.ones(16, np.float32), np.ones(16, np.float32), np.float32(0.5))
     row = np.linspace(0, 1, 16).astype(np.float32)
     run(TABLES, "filter_rows", (16,), None, row, np.zeros(16, np.float32), np.int32(1), np.int32(16))
     run(MACROS, "expand", (4,), None, numbers[:16].copy())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from gpudx.backends.opencl.halvings import local_halving as local_halving
 from gpudx.backends.opencl.signatures import (
     DEFINE,
     DIRECTIVE,
