@@ -211,3 +211,40 @@ def test_a_number_of_one_name_that_only_one_kernel_gets_anew(world: Make, look: 
 )
 def test_numbers_of_other_names_and_uses_are_silent(world: Make, look: Look, how: dict[str, Any]) -> None:
     assert not _of(look(_passes(world(), **how)[1], "exit", exit_code=1))
+
+
+def _jobs(world: World, *, skipped: tuple[int, ...] = (2,), unused: bool = True, sizes: tuple[int, ...] = (512, 1024, 1024, 2048)) -> None:
+    """A launch for each job, with data of its own; the data of some is not set. `unused`: nothing else uses that."""
+    kernel = world.kernel("count", [Arg("uchar*", "data", GLOBAL, qualifiers=CONST), Arg("uint*", "bins", GLOBAL)])
+    data = [world.buffer(size, host_ptr=HOST) for size in sizes]
+    world.set_arg(kernel, 1, world.buffer(4 * N))
+    for number, one in enumerate(data):
+        if number not in skipped:
+            world.set_arg(kernel, 0, one)
+        world.launch(kernel, (N,))
+    if not unused:
+        for one in data:
+            _read(world, one, 512)
+
+
+def test_a_launch_that_kept_the_buffer_of_the_one_before(world: Make, look: Look) -> None:
+    process = world()
+    _jobs(process)
+    (finding,) = _of(look(process, "exit", exit_code=1))
+    assert "Launch 3 of kernel count was passed argument 0 (uchar* data) of the launch before" in finding.message
+    assert "which the program filled, was never used" in finding.message
+
+
+@pytest.mark.parametrize(
+    "how", [{"skipped": ()}, {"unused": False}, {"sizes": (512, 1024, 4096, 2048)}, {"skipped": (1, 2, 3)}]
+)
+def test_arguments_that_are_kept_on_purpose(world: Make, look: Look, how: dict[str, Any]) -> None:
+    process = world()
+    _jobs(process, **how)
+    assert not _of(look(process, "exit", exit_code=1))
+
+
+def test_a_program_that_passed_may_fill_what_it_does_not_use(world: Make, look: Look) -> None:
+    process = world()
+    _jobs(process)
+    assert not _of(look(process))

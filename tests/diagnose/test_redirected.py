@@ -9,6 +9,10 @@ import pytest
 from support.opencl import OpenCL
 from test_investigations import investigate
 
+from gpudx.investigate.exchanged import _unchecked
+from gpudx.investigate.redirected import UNREAD
+from gpudx.model import Diagnosis, Evidence
+
 PROGRAM = Path(__file__).resolve().parent / "programs/redirected.c"
 SLOW = (  # others' work
     "fenced host-heap host-memory poisoned checked checked-numbers oclgrind serialised watched other-number edited-kernel"
@@ -49,3 +53,11 @@ def test_the_fault_is_named(opencl: OpenCL, tmp_path: Path, mode: str) -> None:
 def test_others_are_not_accused(opencl: OpenCL, tmp_path: Path, mode: str) -> None:
     entry, said = first(opencl, tmp_path / "case", mode)
     assert entry.get("cause") not in {cause for cause, _ in FAULTS.values()}, said
+
+
+@pytest.mark.parametrize(("evidence", "status"), [(f"{UNREAD}buffer #2, which 31 calls copied or wrote to", "likely"), ("as it is", None)])
+def test_of_several_changes_one_that_the_record_speaks_for_stays(evidence: str, status: str | None) -> None:
+    """Of a program whose status may be a result of its own."""
+    entry = Diagnosis("exchanged-copy", "likely", "It copies in the wrong direction.", None, None, (Evidence(evidence),), "", ())
+    left = _unchecked(entry)
+    assert (left.status if left else None) == status

@@ -14,14 +14,17 @@ Fix it by counting offsets and sizes in bytes, in one place.
 
 The checks inside kernels (`--sanitize`) report the same of regions of one buffer that begin at offsets which the program passes as numbers.
 
-Not reported: the same part passed twice, a buffer together with a part of it, and parts that are only read. Programs do that on
+One launch that works in place, of a kernel that otherwise never does, is a lead in a run that failed: so it is where a pool hands out a
+buffer that is still in use.
+
+Not reported: the same part passed twice otherwise, a buffer together with a part of it, and parts that are only read. Programs do that on
 purpose. A part inside another one is reported only for runs that failed, if the kernel writes the inner one and only reads the outer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 
@@ -44,10 +47,13 @@ CAUSE = Cause(
     kind=FIXED,
 )
 SHOWN = 20
+LEAST, MOST = 3, 4096  # launches of a kernel that are compared
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per kernel and pair of arguments; launches after the first are counted."""
+    if run.failed:
+        yield from _in_place_once(facts)
     table, objects = facts.accesses, facts.objects.table
     rows = table[(table["argument"] >= 0) & (objects["parent"][table["object"]] >= 0)]
     if not len(rows):
@@ -124,3 +130,47 @@ def _place(facts: Facts, row: int) -> str:
     table = facts.objects.table
     first, size = int(table["offset"][row]), int(table["size"][row])
     return f"bytes {first:,} to {first + size - 1:,} of {facts.objects.label(int(table['parent'][row]))}"
+
+
+# ---- one launch of many that works in place ----
+
+
+def _in_place_once(facts: Facts) -> Iterator[Finding]:
+    launches = facts.launches
+    functions = facts.kernels.functions(launches.kernel_row)
+    rows = np.flatnonzero((launches.status == 0) & ~launches.by_address & (functions >= 0))
+    for function in np.unique(functions[rows]).tolist():
+        mine = rows[functions[rows] == function]
+        if not LEAST <= len(mine) <= MOST:
+            continue
+        kernel = int(launches.kernel_row[mine[0]])
+        written = facts.kernels.only_written(kernel)
+        given = [{int(v["index"]): v for v in launches.values(int(row)) if v["declared"] and v["object"] >= 0} for row in mine]
+        for one, other in permutations(given[0], 2):
+            both = [(row, v) for row, v in zip(mine.tolist(), given, strict=True) if one in v and other in v]
+            same = [row for row, v in both if v[one]["object"] == v[other]["object"]]
+            reads = given[0][one]["declared"].read_only or facts.kernels.only_reads(kernel, one)
+            if len(same) != 1 or not reads or given[0][other]["declared"].name not in written:
+                continue
+            memory = int(given[mine.tolist().index(same[0])][one]["object"])
+            yield _of_in_place(facts, same[0], (one, other), memory, len(mine))
+
+
+def _of_in_place(facts: Facts, row: int, pair: tuple[int, int], memory: int, count: int) -> Finding:
+    launches, (one, other) = facts.launches, pair
+    kernel, name = int(launches.kernel_row[row]), launches.name(row)
+    site, label = facts.sites.at(int(launches.position[row]), argument=pair[1]), facts.objects.label(memory)
+    return Finding(
+        id=ID,
+        severity="warning",
+        message=(
+            f"Launch {row + 1} of kernel {name} was passed {label} both as {argument_of(facts, kernel, one)}, which it reads, and as "
+            f"{argument_of(facts, kernel, other)}, which it writes; none of its other {count - 1:,} launches works in place."
+        ),
+        evidence=(Evidence(f"what {label} held before this launch is overwritten", (site.number,)),),
+        site=site,
+        allocation=allocation_of(facts, memory),
+        causes=(ID,),
+        steps=("Look at where the buffer for the output comes from: it may still be in use as the input.",),
+        facts=(("kernel", name), ("first", str(one)), ("second", str(other))),
+    )

@@ -47,7 +47,7 @@ CAUSE = Cause(
     title="A wait and a callback block each other",
     refutes_if="The callback returns, and the program ends, with a larger --timeout.",
     fix=(
-        "Release every lock that the callback takes before the program waits for the device.",
+        "Call nothing in the callback that waits for the device, and release every lock that it takes before the program waits.",
         "Let the callback only store a value or notify a thread, and do the rest in that thread.",
     ),
     predicts=(("recorded", "a callback of an event has not returned, and a wait for the device is in flight"),),

@@ -46,12 +46,12 @@ I64 = NDArray[np.int64]
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per kernel function."""
-    forgotten = _filled_and_unused(facts)
+    forgotten = filled_and_unused(facts)
     if len(forgotten):
         yield from islice(_findings(facts, run, forgotten), MOST)
 
 
-def _filled_and_unused(facts: Facts) -> I64:
+def filled_and_unused(facts: Facts) -> I64:
     """Buffers that the host filled and that nothing else was done with."""
     table, objects = uses(facts), facts.objects.table
     by_host = (table["argument"] < 0) & ((table["how"] & WRITE) != 0)

@@ -90,7 +90,7 @@ def _meant(build: Build, name: str, value: str) -> Meant | None:
 
 
 def _finding(facts: Facts, meant: Meant, count: int) -> Finding:
-    site, near = facts.sites.at(meant.build.position), meant.near
+    site, near = facts.sites.outside_headers(meant.build.position), meant.near
     default = meant.build.defaults.get(near)
     left = f"its default `#define {near} {default}`".rstrip() if default is not None else f"no `{near}`"
     short = default or "its default"

@@ -15,8 +15,10 @@ Example:
 
 Fix it by setting the argument before each launch that needs another value.
 
-These cases are reported; the first three only for runs that failed:
+These cases are reported; the first four only for runs that failed:
 
+- The argument was set for most launches. Each time that it was not, another buffer, created by the same line with the same size right
+  after the one that was passed again, had been filled by the host and was never used.
 - The program reads back a buffer that nothing wrote and no launch was passed. The kernel, whose other buffers were set again, was
   passed another buffer in each launch, created by the same line with the same size.
 - A number that was set once is the number of elements of the earlier writes to a buffer. The write before a later launch had fewer
@@ -32,7 +34,8 @@ These cases are reported; the first three only for runs that failed:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, islice
+from dataclasses import dataclass
+from itertools import chain, islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,12 +43,14 @@ from numpy.typing import NDArray
 from gpudx.detectors import Run
 from gpudx.detectors._groups import MOST
 from gpudx.detectors._words import argument, placed, site_of
+from gpudx.detectors.forgotten_buffer import filled_and_unused
 from gpudx.facts import Facts
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.given_memory import uses
 from gpudx.facts.kept_arguments import Behind, Kept, behind, kept
 from gpudx.facts.objects import KINDS
+from gpudx.facts.set_arguments import set_at
 from gpudx.facts.siblings import siblings
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
@@ -71,11 +76,93 @@ I64 = NDArray[np.int64]
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per argument."""
-    known = chain(_buffers(facts), _numbers(facts), _names(facts)) if run.failed else ()
+    known = chain(_skipped(facts), _buffers(facts), _numbers(facts), _names(facts)) if run.failed else ()
     yield from islice(chain(known, _repeated(facts)), MOST)
 
 
 # ---- buffers ----
+
+
+@dataclass(frozen=True)
+class _Skipped:
+    """A launch (a row of Launches) that was passed a buffer of the launch before, and the buffers that were made right after that one."""
+
+    launch: int
+    passed: int
+    missed: int
+
+
+def _skipped(facts: Facts) -> Iterator[Finding]:
+    forgotten = filled_and_unused(facts)
+    if not len(forgotten):
+        return
+    launches, args = facts.launches, facts.launches.arguments
+    functions = facts.kernels.functions(launches.kernel_row)
+    rows = np.flatnonzero((launches.status == 0) & ~launches.by_address & (functions >= 0))
+    for function in np.unique(functions[rows]).tolist():
+        mine = rows[functions[rows] == function]
+        passed = np.isin(args.launch, mine) & (args.object >= 0)
+        for index in np.unique(args.index[passed]).tolist() if len(mine) >= LEAST_REPEATED else ():
+            found = list(_kept_once(facts, mine, index, forgotten))
+            if found and 2 * len(found) < len(mine) and len({one.missed for one in found}) == len(found):
+                yield _skipped_finding(facts, found, index, len(mine))
+
+
+def _kept_once(facts: Facts, rows: I64, index: int, forgotten: I64) -> Iterator[_Skipped]:
+    """Launches before which this argument was not set again, if each has a forgotten buffer of its own; none where one has not."""
+    args, born, found = facts.launches.arguments, facts.objects.table["born"], []
+    given = {int(args.launch[at]): int(args.object[at]) for at in np.flatnonzero((args.index == index) & np.isin(args.launch, rows))}
+    for before, row in pairwise(rows.tolist()):
+        set_ = set_at(facts, row, index)
+        if set_ is None or set_ > facts.launches.position[before]:
+            continue
+        passed = given.get(row, -1)
+        others = siblings(facts, passed) if passed >= 0 else np.zeros(0, np.int64)
+        later = others[born[others] > born[passed]] if len(others) else others
+        missed = int(later[np.argmin(born[later])]) if len(later) else -1
+        if missed not in forgotten:
+            return
+        found.append(_Skipped(row, passed, missed))
+    yield from found
+
+
+def _skipped_finding(facts: Facts, found: list[_Skipped], index: int, count: int) -> Finding:
+    launches, first = facts.launches, found[0]
+    kernel, name = int(launches.kernel_row[first.launch]), launches.name(first.launch)
+    site = facts.sites.at(int(launches.position[first.launch]), argument=index)
+    position = set_at(facts, first.launch, index)
+    setter = facts.sites.at(position, argument=index) if position is not None else site
+    labels = several([facts.objects.label(one.missed) for one in found])
+    numbers = listed([str(one.launch + 1) for one in found[:SHOWN]])
+    made = facts.sites.at(int(facts.objects.table["born"][first.missed]))
+    one = len(found) == 1
+    was, what = "was" if one else "were", argument(facts, kernel, index)
+    return Finding(
+        id=ID,
+        severity="error",
+        message=(
+            f"{'Launch' if one else 'Launches'} {numbers} of kernel {name} {was} passed {what} of the launch before: nothing set it again. "
+            f"{capital(labels)}, which the program filled, {was} never used."
+        ),
+        evidence=(
+            Evidence(f"argument {index} was set anew for the other {count - len(found):,} launches of {name}", (setter.number,)),
+            Evidence(
+                f"{facts.objects.label(first.missed)} was created by {placed(made)} right after {facts.objects.label(first.passed)}, with "
+                "the same size, and no command uses it",
+                (made.number,),
+            ),
+        ),
+        site=site,
+        others=(setter, made),
+        allocation=allocation_of(facts, first.missed),
+        certainty="observed",
+        attribution="probable",
+        because="The trace shows buffers that were filled for nothing, and as many launches that were passed the buffer of the one before.",
+        causes=(ID,),
+        root=setter,
+        steps=(f"Set argument {index} before each launch: compare the buffer too where calls are skipped that would set the same value.",),
+        facts=(("kernel", name), ("argument", str(index))),
+    )
 
 
 def _buffers(facts: Facts) -> Iterator[Finding]:

@@ -111,7 +111,6 @@ def _finding(facts: Facts, position: int, obj: int, index: int, context: int, co
             Evidence(f"the queue of call {site.number} belongs to {facts.objects.label(context)}", (site.number,)),
         ),
         site=site,
-        root=facts.sites.at(born),
         others=_refused(facts, obj, position),
         count=count,
         allocation=allocation_of(facts, obj),

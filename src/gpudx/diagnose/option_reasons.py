@@ -23,5 +23,5 @@ def why(f: Failure) -> Why | None:
                 f"The program was built with -D{meant.name}={meant.value}, which no source uses: `{meant.near}`, which this kernel uses, "
                 f"{meant.left}."
             )
-            return Why(option_misspelled.ID, text, (meant.step,), f.facts.sites.at(built))
+            return Why(option_misspelled.ID, text, (meant.step,), f.facts.sites.outside_headers(built))
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from gpudx.model import Framework, Site
 from gpudx.trace import Trace
 
 NEXT = 16  # records in which the recorder's own wait follows a launch
+HEADER = re.compile(r"\.(?:h|hh|hpp|hxx|inl):\d+$")
 MOST_STACKS = 64  # of one kernel's launches that are compared
 
 
@@ -80,6 +82,12 @@ class Sites:
         if stack is not None and stack.python:
             return tuple(frame.source for frame in stack.python if frame.own) or (stack.python[0].source,)
         return self._callers.chain(position)
+
+    def outside_headers(self, position: int) -> Site:
+        """The site of a call, with the first line that led to it and is in no header: it chose what a helper there passes on."""
+        site, lines = self.at(position), self.chain(position)
+        beyond = next((line for line in lines if not HEADER.search(line)), None)
+        return replace(site, source=beyond, through=site.source) if beyond and HEADER.search(site.source or "") else site
 
     def _framework(self, host: tuple[str, ...], stack: Stack | None, kernel: str) -> Framework | None:
         found = framework_of(host, stack.scope if stack else "", self._forward)

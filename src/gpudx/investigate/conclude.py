@@ -336,7 +336,8 @@ def _with_tries(entry: Diagnosis, trials: Sequence[Trial]) -> Diagnosis:
     tried = listed([plural(count, *TRIES[name]) for name, count in counts.items() if count])
     if entry.cause != UNEXPLAINED or not tried:
         return entry
-    return replace(entry, summary=f"{entry.summary} It also failed with {tried}, one at a time.")
+    passed = exchanged.undecided(trials)
+    return replace(entry, summary=" ".join(filter(None, [entry.summary, passed, f"It also failed with {tried}, one at a time."])))
 
 
 def _rank(entry: Diagnosis) -> tuple[int, bool, bool, bool, bool]:

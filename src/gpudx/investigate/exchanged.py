@@ -27,7 +27,7 @@ EXPERIMENT, SCALED, REDIRECTED, NUMBER, EDITED = "exchanged", "scaled-offset", "
 CAUSE = "argument-order"
 MOST_PAIRS = 2  # others with which it passes as well, that are shown
 LEAST, WORTH_S = 3, 120.0  # variants of one experiment; time for all of them
-MOST_TOLD = 2  # changes with which it passed; one that passes with more does not check them
+MOST_TOLD = 3  # changes with which it passed; one that passes with more does not check them
 CONTROLS = 30  # further variants, once one passes
 NUMBERS = 10  # the same of numbers: with one that is much larger, a correct program passes, too
 MOST_PLACES, MOST_PASSES = 1, 3  # that a check of results which means something accepts
@@ -186,6 +186,8 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts], *, is_checked: bo
 def _unchecked(entry: Diagnosis) -> Diagnosis | None:
     """What is left of it where the program's status may be a result of its own, such as "three were rejected": any number of changes may
     turn that into success. One that the numbers of the run explain stays; one that nothing in the run suggests says nothing."""
+    if redirected.is_explained(entry):
+        return replace(entry, status="likely", reason=f"{entry.reason} {UNCHECKED}")
     if entry.status != "confirmed" or entry.cause == CAUSE:
         return None
     return entry if entry.cause in EXPLAINED else replace(entry, status="likely", reason=f"{entry.reason} {UNCHECKED}")

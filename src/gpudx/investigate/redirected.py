@@ -7,10 +7,14 @@ import os
 from collections.abc import Collection
 from dataclasses import replace
 
+import numpy as np
+
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
+from gpudx.facts.accesses import READ, WRITE
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.calls_by_line import ALL
+from gpudx.facts.given_memory import uses
 from gpudx.facts.last_writes import NEVER, LastWrites
 from gpudx.facts.launch_sizes import grids
 from gpudx.facts.pitches import HOST
@@ -43,6 +47,7 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         evidence=(
             Evidence(f"with {done}: {one.failed}", (site.number,)),
             Evidence(f"as it is: {plain.failed}"),
+            *_unread(facts, change, position),
             *(_made(facts, obj) for obj in dict.fromkeys(new for _, new in change.others[:SHOWN])),
         ),
         refutes_if=every_cause()[cause].refutes_if,
@@ -50,6 +55,27 @@ def diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
         reason=REASON,
         observed=True,
     )
+
+
+UNREAD = "no command ever reads "
+
+
+def _unread(facts: Facts, change: Redirect, position: int) -> tuple[Evidence, ...]:
+    """Of a copy that may go the wrong way: nothing in the run uses what it writes."""
+    table = uses(facts)
+    mine = table[table["position"] == position]
+    targets = np.unique(mine["object"][(mine["how"] & WRITE) != 0])
+    read = np.unique(table["object"][(table["how"] & READ) != 0])
+    if change.kind != EXCHANGE or len(targets) != 1 or targets[0] in read:
+        return ()
+    writes = np.unique(table["position"][(table["object"] == targets[0]) & ((table["how"] & WRITE) != 0)])
+    text = f"{UNREAD}{facts.objects.label(int(targets[0]))}, which {plural(len(writes), 'call')} copied or wrote to"
+    return (Evidence(text, (position + 1,)),)
+
+
+def is_explained(entry: Diagnosis) -> bool:
+    """Does the record of the run itself speak for this change: a copy to what nobody uses?"""
+    return any(one.text.startswith(UNREAD) for one in entry.evidence)
 
 
 def _site(facts: Facts, change: Redirect, position: int) -> Site:
@@ -70,8 +96,10 @@ def beside(facts: Facts, entry: Diagnosis, one: Observed, rivals: Collection[str
     others = [found for found in redirects(facts) if found.wish in rivals and (mine is None or _is_another(found, mine))]
     if not others:
         return entry
-    evidence = (*entry.evidence[:2], *(_instead(facts, other) for other in others[:SHOWN]), *entry.evidence[2:])
-    return replace(entry, status="likely", reason=NOT_ALONE, evidence=evidence)
+    instead = tuple(_instead(facts, other) for other in others[:SHOWN])
+    if is_explained(entry):  # what the record says for it comes before what else would do
+        return replace(entry, status="likely", reason=NOT_ALONE, evidence=(*entry.evidence[:3], *instead, *entry.evidence[3:]))
+    return replace(entry, status="likely", reason=NOT_ALONE, evidence=(*entry.evidence[:2], *instead, *entry.evidence[2:]))
 
 
 def words(facts: Facts) -> tuple[str, ...]:
