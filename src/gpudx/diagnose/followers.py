@@ -60,13 +60,16 @@ def _garbled(found: Sequence[Failure]) -> dict[int, Failure]:
     """Accesses outside memory and races whose index comes from memory, after a launch that read what a short fill or copy left, or local
     memory that nothing had written."""
     late = [at for at, one in enumerate(found) if one.kind in ("bounds", "race") and _read_for(one)]
-    short = [one for one in found if late and one.kind == "uninitialized" and (_is_local(one) or partial_writes.why(one) is not None)]
+    raced = {(one.position, one.thing) for one in found if one.kind == "race"}  # read too early, and written all the same
+    fresh = [one for one in found if late and one.kind == "uninitialized" and (one.position, one.thing) not in raced]
+    short = [one for one in fresh if _is_local(one) or partial_writes.why(one) is not None]
     reached = [(one, *_spread(one.facts, one.position)) for one in short[:MOST_LEADERS]]
     led = {
         at: leader
         for at in late
         for leader, places, memory in reversed(reached)
         if leader.facts is found[at].facts and found[at].position in places and _read_for(found[at]) & {*memory, _memory(leader)}
+        if found[at].kind == "bounds" or found[at].position > leader.position
     }
     return {**led, **_left_unwritten(found, led)}
 
