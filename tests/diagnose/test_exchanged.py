@@ -118,7 +118,7 @@ def test_a_change_with_which_it_passed_is_mentioned() -> None:
 
 def test_changes_that_decide_nothing_are_not_mentioned() -> None:
     assert not undecided(passed_with())
-    assert not undecided(passed_with(*CALLS[:3])), "it passes with whatever is changed"
+    assert not undecided(passed_with(*CALLS[:4])), "it passes with whatever is changed"
     assert not undecided([*passed_with(CALLS[0]), trial(CALLS[0], True)]), "it failed with it, too"
     assert not undecided([*passed_with(CALLS[0]), trial(PLAIN, False)]), "it passes without it, too"
 
