@@ -104,6 +104,7 @@ def test_what_is_rarely_right_comes_first(body: str, head: str | None, becomes: 
         ("int count = 0;\nout[count] = max(n, 1);", None),
         ("s[n] = 3;", "__global char *s, int n"),  # what is stored has no sign to lose
         ("out[n] = w[n];", "__global int *w, __global int *out, int n"),
+        ("out[n] = s[n] != s[n - 1];", "__global uchar *s, __global int *out, int n"),  # with a sign of one, equal bytes are unequal
     ],
 )
 def test_sums_begin_with_0_and_bytes_are_stored(body: str, head: str | None) -> None:

@@ -455,7 +455,8 @@ def _start_of(f: Function, name: str, is_real: bool) -> Iterator[str]:
 
 
 def _signs(f: Function) -> Places:
-    """A byte that is computed with, with a sign or without one."""
+    """A byte that is computed with, with a sign or without one. Where a statement uses two elements of the array, a sign of one of them
+    makes equal bytes unequal, which may pass a check of results for another reason."""
     for part in _parted(f.head):
         words = [word.text for word in part]
         kind = next((one for one in words if one in SIGNS), "")
@@ -463,10 +464,19 @@ def _signs(f: Function) -> Places:
             continue
         kind, name = (SIGNS[kind] if "unsigned" not in words else kind), words[-1]
         for at, word in enumerate(f.body[:-1]):
-            if word.text == name and f.body[at + 1].text == "[" and not _is_assigned(f.body, at + 1):
+            if word.text != name or not _is_alone(f.body, at):
+                continue
+            if f.body[at + 1].text == "[" and not _is_assigned(f.body, at + 1):
                 yield at, at, f"({kind}){name}"
-            if word.text == name and at and f.body[at - 1].text == "*" and (at < 2 or not VALUE.fullmatch(f.body[at - 2].text[-1])):
+            if at and f.body[at - 1].text == "*" and (at < 2 or not VALUE.fullmatch(f.body[at - 2].text[-1])):
                 yield at - 1, at, f"({kind})*{name}"
+
+
+def _is_alone(body: Sequence[Word], at: int) -> bool:
+    """Is this the only use of the name in its statement?"""
+    begin = next((i + 1 for i in range(at - 1, -1, -1) if body[i].text in (";", "{", "}")), 0)
+    end = next((i for i in range(at, len(body)) if body[i].text in (";", "{", "}")), len(body))
+    return sum(one.text == body[at].text for one in body[begin:end]) == 1
 
 
 def _is_assigned(body: Sequence[Word], at: int) -> bool:
