@@ -75,6 +75,8 @@ def test_a_program_that_is_built_with_it(opencl: OpenCL) -> None:
         ("BLOCKSIZE", "BLOCK_SIZE", True),
         ("blockSize", "BLOCK_SIZE", True),
         ("TILE", "TILE_SIZE", True),
+        ("KSIZE", "K", True),
+        ("NUM", "N", False),
         ("N_CHANEL", "N_CHANNEL", True),
         ("KERNEL_WITDH", "KERNEL_WIDTH", True),
         ("BLOCK_COUNT", "BLOCK_SIZE", False),

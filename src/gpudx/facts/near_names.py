@@ -12,16 +12,17 @@ LETTERS, FOR_ANOTHER = 4, 6  # of a word that may be misspelled; of one in which
 def are_near(one: str, other: str) -> bool:
     """Names that differ in a number, or in a short word like X or MIN, are two names."""
     first, second = ([word.upper() for word in WORDS.findall(name)] for name in (one, other))
-    if "".join(first) == "".join(second) or _without_size(first) == second or first == _without_size(second):
+    whole, other_whole = "".join(first), "".join(second)
+    if whole == other_whole or whole in _with_sizes(other_whole) or other_whole in _with_sizes(whole):
         return True
     if len(first) != len(second):
-        return _misspelled("".join(first), "".join(second))  # as it is where an underscore is missing, too
+        return _misspelled(whole, other_whole)  # as it is where an underscore is missing, too
     different = [pair for pair in zip(first, second, strict=True) if pair[0] != pair[1]]
     return len(different) == 1 and _misspelled(*different[0])
 
 
-def _without_size(words: list[str]) -> list[str]:
-    return words[:-1] if len(words) > 1 and words[-1] in SIZES else words
+def _with_sizes(name: str) -> list[str]:
+    return [name + size for size in SIZES]
 
 
 def _misspelled(one: str, other: str) -> bool:
