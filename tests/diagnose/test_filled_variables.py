@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
-from gpudx.investigate import unset_variables, widened
+from gpudx.investigate import conclude, unset_variables, widened
 from gpudx.investigate.observed import PLAIN
 from gpudx.lab.experiments.filled_variables import FILLS, ZERO
-from gpudx.model import Trial
+from gpudx.model import Access, Diagnosis, Trial
 
 NAMES = tuple(f"filled-variables:{one}" for one in (*FILLS, *(f"{fill}.{number}" for fill in FILLS[1:] for number in (1, 2, 3))))
 WIDE = ("widened:1", "widened:2", "widened:0", "widened:told1", "widened:told2")
@@ -66,3 +67,21 @@ def test_sums_are_widened_all_at_once_before_one_by_one() -> None:
     both = [*plain, trial("widened:0", False), trial("widened:1", True), trial("widened:2", False)]
     assert asked(both) == "widened:told2" and asked([*both, trial("widened:told2", False)]) == "widened:2"
     assert asked([*both, trial("widened:told2", False), trial("widened:2", False)]) == PLAIN, "it passed twice"
+
+
+def local_read(kind: Literal["read", "write"], space: str = "local") -> Diagnosis:
+    access = Access(kind=kind, by="kernel", kernel="hist", space=space)
+    return Diagnosis("read-before-write", "likely", "", None, None, (), "", (), access=access)
+
+
+def test_local_memory_that_an_atomic_function_reads_is_judged_by_its_content() -> None:
+    """Its access counts as a write, and is a read as well; global memory is judged by --poison."""
+    shown = ("read-before-write",)
+    passed = Trial(f"filled-variables:{ZERO}", "passed", "passed", 1.0, shown=shown)
+    trials = [passed, Trial("filled-variables:3f3f3f3f", "reproduced", "exit:1", 1.0, shown=shown)] * 3
+    for entry in (local_read("read"), local_read("write")):
+        (found,) = conclude._that_matter([entry], trials)
+        assert found.status == "confirmed" and found.reason == unset_variables.DEPENDS_ON_LOCAL
+    assert not unset_variables.is_of_local(local_read("write", "global"))
+    same = [Trial(f"filled-variables:{fill}", "reproduced", "exit:1", 1.0) for fill in FILLS * 3]
+    assert [one.status for one in conclude._that_matter([local_read("write")], same)] == ["inconclusive"]

@@ -165,8 +165,8 @@ def _diagnosis(facts: Facts, seen: _Seen, chosen: Suspect, several: Sequence[Sus
 
 
 def is_of_local(entry: Diagnosis) -> bool:
-    """A read of local memory that nothing has written."""
-    return entry.cause == FRESH and entry.access is not None and entry.access.kind == "read" and entry.access.space == "local"
+    """A read of local memory that nothing has written; of an atomic function, which reads and writes, the access counts as a write."""
+    return entry.cause == FRESH and entry.access is not None and entry.access.space == "local"
 
 
 def local_depends(trials: Sequence[Trial]) -> tuple[Evidence, ...]:
