@@ -33,6 +33,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -249,8 +250,11 @@ def _of_longs(
     first = ", ".join(f"{int(one):,}" for one in words[:LONGS_SHOWN])
     name, where = f"`{declared.name}`", f" at {filled.source.rpartition('/')[2]}" if filled.source else ""
     failed = run.outcome.kind == "exit" and first_report(facts) is None
-    return Finding(
-        id=ID,
+    return _wider(
+        facts,
+        declared,
+        memory,
+        (site, filled),
         severity="error" if failed else "warning",
         message=(
             f"Kernel {site.kernel} (launch {site.launch}) reads argument {declared.index} {name} as {kind}, and {filled.call}{where} "
@@ -260,16 +264,8 @@ def _of_longs(
             Evidence(f"as whole numbers of 8 bytes, the upload begins with {first}", (filled.number,)),
             Evidence(f"{facts.objects.label(memory)} has {size:,} bytes, {size // WIDE:,} x {WIDE}, which a number of the launch asks for"),
         ),
-        site=site,
-        others=(filled,),
-        allocation=allocation_of(facts, memory),
-        causes=(ID,),
-        certainty="observed",
-        attribution="probable",
         because=LONGS,
-        root=filled,
         steps=(f"Convert {name} to {kind} before the upload (numpy: `array.astype({NUMPY[kind]})`), or declare `{WIDER[kind]} *`.",),
-        facts=(("kernel", site.kernel or "?"), ("arguments", str(declared.index))),
     )
 
 
@@ -307,8 +303,11 @@ def _of_content(facts: Facts, row: int, declared: ArgInfo, memory: int, upload: 
     halves = (words & np.uint64(0xFFFFFFFF)).astype(np.uint32).view(np.float32)
     shown = [", ".join(f"{one:.4g}" for one in some[odd]) for some in (words.view(np.float64), halves)]
     name, where = f"`{declared.name}`", f" at {filled.source.rpartition('/')[2]}" if filled.source else ""
-    return Finding(
-        id=ID,
+    return _wider(
+        facts,
+        declared,
+        memory,
+        (site, filled),
         severity="error",
         message=(
             f"Kernel {site.kernel} (launch {site.launch}) reads argument {declared.index} {name} as float, and {filled.call}{where} "
@@ -318,16 +317,25 @@ def _of_content(facts: Facts, row: int, declared: ArgInfo, memory: int, upload: 
             Evidence(f"{filled.call}{where} filled {facts.objects.label(memory)}, which has {size:,} bytes: {size // WIDE:,} x {WIDE}"),
             Evidence(f"{len(words)} words of the upload were kept, and all of them are ordinary doubles", (filled.number,)),
         ),
+        because=BY_CONTENT,
+        steps=(f"Convert {name} to float before the upload (numpy: `array.astype(np.float32)`), or declare `double *` in the kernel.",),
+    )
+
+
+def _wider(facts: Facts, declared: ArgInfo, memory: int, sites: tuple[Site, Site], **said: Any) -> Finding:
+    """What the words of an upload show. `sites`: of the launch, and of the upload, which is what to change."""
+    site, filled = sites
+    return Finding(
+        id=ID,
         site=site,
         others=(filled,),
         allocation=allocation_of(facts, memory),
         causes=(ID,),
         certainty="observed",
         attribution="probable",
-        because=BY_CONTENT,
         root=filled,
-        steps=(f"Convert {name} to float before the upload (numpy: `array.astype(np.float32)`), or declare `double *` in the kernel.",),
         facts=(("kernel", site.kernel or "?"), ("arguments", str(declared.index))),
+        **said,
     )
 
 
