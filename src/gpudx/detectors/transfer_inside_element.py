@@ -14,7 +14,7 @@ Reported if all launches that are passed the buffer declare its elements as numb
 ends there before the end of the buffer. Buffers that a kernel takes as bytes, as a structure or as `void *` are left out, and so are those
 that are only copied. An offset in elements that is a multiple of the size by chance is not seen.
 
-It is an error in a program that fails, else a warning: a program may move bytes as it likes.
+Only of programs that fail: one that passes may move bytes as it likes.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ BECAUSE = "The kernels' declarations give the size of an element; that the numbe
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per line; copies after the first are counted."""
     found: dict[object, list[np.void]] = {}
-    elements = _elements(facts)
-    for copy in _copies(facts, elements):
+    elements = _elements(facts) if run.failed else {}
+    for copy in _copies(facts, elements) if elements else ():
         site = facts.sites.at(int(copy["position"]))
         found.setdefault(site.source or site.number, []).append(copy)
     for copies in islice(found.values(), MOST):
-        yield _finding(facts, run, copies, *elements[int(copies[0]["object"])])
+        yield _finding(facts, copies, *elements[int(copies[0]["object"])])
 
 
 def _elements(facts: Facts) -> dict[int, tuple[str, int]]:
@@ -91,14 +91,14 @@ def _copies(facts: Facts, elements: dict[int, tuple[str, int]]) -> Iterator[np.v
             yield use
 
 
-def _finding(facts: Facts, run: Run, copies: list[np.void], kind: str, size: int) -> Finding:
+def _finding(facts: Facts, copies: list[np.void], kind: str, size: int) -> Finding:
     copy = copies[0]
     position, obj = int(copy["position"]), int(copy["object"])
     site, label = facts.sites.at(position), facts.objects.label(obj)
     numbers = _odd_numbers(facts, copy, size)
     return Finding(
         id=ID,
-        severity="error" if run.failed else "warning",
+        severity="error",
         message=(
             f"{site.call} (call {site.number}) begins or ends inside an element of {label}: {numbers[0][0]} is {numbers[0][1]:,} bytes, "
             f"and kernels take the buffer as numbers of type {kind}, which have {size} bytes."
