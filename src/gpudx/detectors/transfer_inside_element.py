@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import MOST
@@ -64,15 +65,22 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 
 
 def _elements(facts: Facts) -> dict[int, tuple[str, int]]:
-    """Of each buffer that launches are passed, the type of its elements and their size, where all declare the same size."""
-    table = uses(facts)
+    """Of each buffer that copies and launches use, the type of its elements and their size, where all launches declare the same size."""
+    table, launches = uses(facts), facts.launches
+    copied = np.unique(table["object"][_is_copy(facts)])
+    mine = table[(table["argument"] >= 0) & ~table["inside"] & np.isin(table["object"], copied)]
+    if not len(mine):
+        return {}
+    at = np.searchsorted(launches.position, mine["position"]).clip(0, len(launches) - 1)
+    known = (launches.position[at] == mine["position"]) & (launches.kernel_row[at] >= 0)
+    functions = np.where(known, facts.kernels.functions(launches.kernel_row[at]), -1)
+    keys = np.stack([mine["object"], functions, mine["argument"]])
     found: dict[int, set[tuple[str, int]]] = {}
-    for use in table[(table["argument"] >= 0) & ~table["inside"]]:
-        launch = facts.launches.at_position(int(use["position"]))
-        info = facts.launches.info(launch) if launch is not None else None
-        declared = info.args.get(int(use["argument"])) if info else None
+    for first in np.unique(keys, axis=1, return_index=True)[1].tolist():  # one launch of each kernel says it
+        info = launches.info(int(at[first])) if known[first] else None
+        declared = info.args.get(int(mine["argument"][first])) if info else None
         scalar = _scalar(declared.type) if declared else ""
-        found.setdefault(int(use["object"]), set()).add((scalar, SIZES.get(scalar, 0)))
+        found.setdefault(int(mine["object"][first]), set()).add((scalar, SIZES.get(scalar, 0)))
     same = {obj: kinds for obj, kinds in found.items() if len({size for _, size in kinds}) == 1}
     return {obj: min(kinds) for obj, kinds in same.items() if min(kinds)[1]}
 
@@ -85,10 +93,20 @@ def _scalar(text: str) -> str:
 
 def _copies(facts: Facts, elements: dict[int, tuple[str, int]]) -> Iterator[np.void]:
     table = uses(facts)
-    is_copy = np.array([call.does == "copy" for call in facts.trace.schema.calls])[facts.trace.call[table["position"]]]
-    for use in table[is_copy & (table["argument"] < 0) & np.isin(table["object"], list(elements))]:
+    mine = table[_is_copy(facts) & np.isin(table["object"], list(elements))]
+    sizes = np.array([elements[obj][1] for obj in mine["object"].tolist()], np.uint64)
+    blocks = np.array(["region" in call.arrays for call in facts.trace.schema.calls])[facts.trace.call[mine["position"]]]
+    odd = (mine["begin"] % sizes != 0) | (mine["end"] % sizes != 0) if len(mine) else blocks
+    for use in mine[odd | blocks]:  # where a block begins is only in the call itself
         if _odd_numbers(facts, use, elements[int(use["object"])][1]):
             yield use
+
+
+def _is_copy(facts: Facts) -> NDArray[np.bool_]:
+    """Which uses are those of copies?"""
+    table = uses(facts)
+    copies = np.array([call.does == "copy" for call in facts.trace.schema.calls])[facts.trace.call[table["position"]]]
+    return np.asarray(copies & (table["argument"] < 0))
 
 
 def _finding(facts: Facts, copies: list[np.void], kind: str, size: int) -> Finding:
